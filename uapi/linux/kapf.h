@@ -1,0 +1,718 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * kapf: Kubernetes API Priority and Fairness inside the Linux kernel.
+ *
+ * The interface of /dev/kapfN, where a server submits its requests, and of
+ * /dev/kapfctlN, where an operator configures instance N and looks into it.
+ *
+ * A server opens the submit node, calls ATTACH once, then ADMIT before each
+ * request it serves and FINISH after it.  Closing the file, by intent or by
+ * dying, gives back every seat that the session holds.
+ *
+ * Conventions:
+ *
+ * - Structures that begin with a size field may grow.  The caller sets size to
+ *   the size it was compiled with.  A larger one is accepted as long as what
+ *   this kernel does not know is zero (else -E2BIG); one smaller than the first
+ *   published version is refused with -EINVAL.
+ * - Reserved fields must be zero, else -EINVAL.
+ * - Times are nanoseconds, as is everything without a unit in its name.
+ * - A pointer travels as a 64 bit integer; 32 and 64 bit callers see the same
+ *   layout.
+ * - Every call may also return -EFAULT for memory that the caller may not use,
+ *   and -ENOTTY where the node does not know the call.
+ */
+#ifndef _UAPI_LINUX_KAPF_H
+#define _UAPI_LINUX_KAPF_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Version of this interface; it changes only when a caller would break. */
+#define KAPF_ABI 1
+
+#define KAPF_IOC_TYPE 0xF9
+
+#define KAPF_GET_INFO     _IO(KAPF_IOC_TYPE, 0x00) /* struct kapf_info */
+#define KAPF_ATTACH       _IO(KAPF_IOC_TYPE, 0x01) /* struct kapf_attach */
+#define KAPF_ADMIT        _IOW(KAPF_IOC_TYPE, 0x02, struct kapf_op)
+#define KAPF_FINISH       _IO(KAPF_IOC_TYPE, 0x03) /* the slot, by value */
+#define KAPF_GET_CONFIG   _IO(KAPF_IOC_TYPE, 0x10) /* struct kapf_get_config */
+#define KAPF_SET_CONFIG   _IO(KAPF_IOC_TYPE, 0x11) /* struct kapf_set_config */
+#define KAPF_GET_STATS    _IO(KAPF_IOC_TYPE, 0x20) /* struct kapf_get_stats */
+#define KAPF_GET_REQUESTS _IO(KAPF_IOC_TYPE, 0x21) /* struct kapf_get_requests */
+#define KAPF_GET_SESSIONS _IO(KAPF_IOC_TYPE, 0x22) /* struct kapf_get_sessions */
+
+/* Fixed bounds; what an administrator can change is in struct kapf_info. */
+#define KAPF_MAX_INSTANCES		16
+#define KAPF_MAX_LEVELS			256
+#define KAPF_MAX_SCHEMAS		4096
+#define KAPF_MAX_SERVER_SEATS		65535
+#define KAPF_MAX_WIDTH			1000	/* seats of one request */
+#define KAPF_MAX_LABEL_BYTES		4096
+#define KAPF_MAX_BLOB_BYTES		(64 * 1024)
+#define KAPF_MAX_IMAGE_BYTES		(8 * 1024 * 1024)
+#define KAPF_MAX_HAND_SIZE		15
+#define KAPF_MAX_QUEUES			10000000 /* of one level, as in Kubernetes */
+#define KAPF_NAME_BYTES			256	/* an object's name and its NUL */
+#define KAPF_SERVER_BYTES		64	/* a server's name and its NUL */
+#define KAPF_UID_BYTES			16
+#define KAPF_DEFAULT_WAIT_NS		15000000000ULL
+#define KAPF_MAX_WAIT_NS		60000000000ULL
+#define KAPF_MAX_ADDITIONAL_LATENCY_NS	60000000000ULL
+
+/**
+ * struct kapf_info - KAPF_GET_INFO: what this instance is and allows (both
+ *	nodes, before and after ATTACH)
+ * @size: sizeof(struct kapf_info)
+ * @abi: KAPF_ABI of the module
+ * @features: bits for later additions; none yet
+ * @instance: N of /dev/kapfN
+ * @max_inflight: most slots that one session may have
+ * @max_sessions: most sessions that one user may have
+ * @max_queues: most queues that all levels together may have
+ * @server_seats: ServerCL, the sum of the two in-flight limits, in seats
+ * @reserved: zero
+ */
+struct kapf_info {
+	__u32 size;
+	__u32 abi;
+	__aligned_u64 features;
+	__u32 instance;
+	__u32 max_inflight;
+	__u32 max_sessions;
+	__u32 max_queues;
+	__u32 server_seats;
+	__u32 reserved;
+};
+
+/**
+ * struct kapf_attach - KAPF_ATTACH: make this open file a session
+ * @size: sizeof(struct kapf_attach)
+ * @slots: requests that may be in flight at once, 1 to kapf_info.max_inflight
+ * @label_bytes: room for a label beside each slot, 0 to KAPF_MAX_LABEL_BYTES
+ * @reserved: zero
+ * @session: out: number of the session, unique in its instance
+ * @server: name of the server, of [a-z0-9.-], 1 to 63 characters, NUL padded
+ *
+ * All memory that the session will ever need is taken here and charged to the
+ * caller's memory cgroup.  The session belongs to the calling process: other
+ * processes that have the file get -EPERM from everything but GET_INFO, and
+ * when that process exits, the session ends, whoever else still has the file.
+ *
+ * Errors: -EINVAL (slots, label_bytes, server, reserved), -EISCONN (attached
+ * before), -EDQUOT (the user has max_sessions sessions), -ENOMEM.
+ */
+struct kapf_attach {
+	__u32 size;
+	__u32 slots;
+	__u32 label_bytes;
+	__u32 reserved;
+	__aligned_u64 session;
+	char server[KAPF_SERVER_BYTES];
+};
+
+/* kapf_op.opcode */
+enum kapf_opcode {
+	KAPF_OP_ADMIT = 1,
+};
+
+/**
+ * DOC: kapf_op.flags
+ *
+ * KAPF_OP_MUTATING - the request changes objects (shown by GET_REQUESTS)
+ * KAPF_OP_WATCH - the request is a watch (shown by GET_REQUESTS)
+ * KAPF_OP_NOQUEUE - refuse with CONCURRENCY_LIMIT rather than queue
+ */
+#define KAPF_OP_MUTATING	(1u << 0)
+#define KAPF_OP_WATCH		(1u << 1)
+#define KAPF_OP_NOQUEUE		(1u << 3)
+
+/* kapf_op.watch_count when nobody counted */
+#define KAPF_WATCH_COUNT_UNKNOWN (~0u)
+
+/**
+ * struct kapf_op - KAPF_ADMIT: one request asks for its seats
+ * @opcode: KAPF_OP_ADMIT
+ * @flags: KAPF_OP_*
+ * @initial_seats: seats while it executes, 1 to KAPF_MAX_WIDTH
+ * @final_seats: seats during its additional latency, 0 to KAPF_MAX_WIDTH;
+ *	the larger of the two, its width, is held from dispatch to the end of
+ *	the additional latency
+ * @label_len: bytes at @label; what exceeds kapf_attach.label_bytes is cut
+ * @slot: which slot of the session the request will live in, from 0; the
+ *	caller picks one that is free
+ * @schema: id of the FlowSchema that it matched (struct kapf_config_schema)
+ * @watch_count: number of watchers interested in this write, a sample for
+ *	statistics that plays no part in the decision; KAPF_WATCH_COUNT_UNKNOWN
+ * @parent: zero
+ * @flow_hash: identity of its flow: the first 8 bytes, little endian, of
+ *	SHA-256(FlowSchema name, a zero byte, flow distinguisher); decides which
+ *	queues the request can be in
+ * @additional_latency: how long the seats linger after FINISH, at most
+ *	KAPF_MAX_ADDITIONAL_LATENCY_NS
+ * @max_wait: how long it may wait, at most KAPF_MAX_WAIT_NS; 0:
+ *	KAPF_DEFAULT_WAIT_NS
+ * @label: pointer to what GET_REQUESTS shows of it, strings that each end with
+ *	a NUL, in this order: flow distinguisher, user name, verb, API path,
+ *	namespace, name, API version, resource, subresource; not read when
+ *	@label_len is 0
+ * @user_data: the caller's; not looked at
+ *
+ * The call waits and returns the decision as its value: see KAPF_VERDICT().
+ * A signal takes a waiting request out of its queue: -EINTR, counted as
+ * cancelled.  A grant that races with the signal wins.
+ *
+ * Errors: -ENOTCONN (no ATTACH), -EPERM (another process's session), -EINVAL
+ * (a field is out of its range), -EBUSY (the slot is taken), -EINTR,
+ * -ESHUTDOWN (the session has ended), -EOPNOTSUPP (the file has O_NONBLOCK).
+ */
+struct kapf_op {
+	__u8  opcode;
+	__u8  flags;
+	__u16 initial_seats;
+	__u16 final_seats;
+	__u16 label_len;
+	__u32 slot;
+	__u32 schema;
+	__u32 watch_count;
+	__u32 parent;
+	__aligned_u64 flow_hash;
+	__aligned_u64 additional_latency;
+	__aligned_u64 max_wait;
+	__aligned_u64 label;
+	__aligned_u64 user_data;
+};
+
+/**
+ * enum kapf_verdict - what became of a request
+ * @KAPF_EXECUTE: it holds its seats: serve it, then FINISH
+ * @KAPF_QUEUE_FULL: refused: no seat is free and its queue is full
+ * @KAPF_CONCURRENCY_LIMIT: refused: no seat is free and its level, or the
+ *	request (KAPF_OP_NOQUEUE), does not queue
+ * @KAPF_TIME_OUT: refused: it has waited for max_wait
+ * @KAPF_RECLASSIFY: not decided: the schema is gone or dangling; read the
+ *	configuration again and match once more
+ *
+ * The slot is free again after all but KAPF_EXECUTE.
+ */
+enum kapf_verdict {
+	KAPF_EXECUTE = 1,
+	KAPF_QUEUE_FULL = 2,
+	KAPF_CONCURRENCY_LIMIT = 3,
+	KAPF_TIME_OUT = 4,
+	KAPF_RECLASSIFY = 5,
+};
+
+/* The parts of ADMIT's value. */
+#define KAPF_VERDICT(ret)	((ret) & 0xff)
+#define KAPF_RETRY_AFTER(ret)	(((ret) >> 8) & 0xff)	/* s; 0: not refused */
+#define KAPF_STALE		(1 << 16) /* configuration changed since last read */
+
+/*
+ * KAPF_FINISH: the request in this slot has been served.  Returns 0, or the
+ * milliseconds, rounded up, for which its seats (and the slot) linger.
+ *
+ * Errors: -ENOTCONN, -EPERM, -ESHUTDOWN as ADMIT; -EINVAL (no such slot),
+ * -ENOENT (nothing executes in it), -EBUSY (it still waits, or another thread
+ * is at work on it).
+ */
+
+/*
+ * The configuration travels as one image: struct kapf_config, then nr_levels
+ * level records, then nr_schemas schema records, each followed by its blobs and
+ * padded with zeros to a multiple of 8.  An image that GET_CONFIG wrote can be
+ * given to SET_CONFIG as it is.
+ */
+
+#define KAPF_CONFIG_MAGIC 0x6670616b /* "kapf" */
+
+/**
+ * struct kapf_config - head of a configuration image
+ * @magic: KAPF_CONFIG_MAGIC
+ * @max_requests_inflight: as of a kube-apiserver; with the next one it makes up
+ *	ServerCL, 1 to KAPF_MAX_SERVER_SEATS
+ * @max_mutating_requests_inflight: see there
+ * @nr_levels: 2 to KAPF_MAX_LEVELS
+ * @nr_schemas: 2 to KAPF_MAX_SCHEMAS
+ * @reserved: zero
+ *
+ * The levels and schemas named exempt and catch-all have to be there, as
+ * Kubernetes defines them; of the level exempt nominal_shares and
+ * lendable_percent may be chosen.
+ */
+struct kapf_config {
+	__u32 magic;
+	__u32 max_requests_inflight;
+	__u32 max_mutating_requests_inflight;
+	__u32 nr_levels;
+	__u32 nr_schemas;
+	__u32 reserved;
+};
+
+/**
+ * enum kapf_level_type - what a priority level does when its seats are taken
+ * @KAPF_LEVEL_EXEMPT: it has no limit
+ * @KAPF_LEVEL_REJECT: it refuses
+ * @KAPF_LEVEL_QUEUE: it queues
+ */
+enum kapf_level_type {
+	KAPF_LEVEL_EXEMPT = 1,
+	KAPF_LEVEL_REJECT = 2,
+	KAPF_LEVEL_QUEUE = 3,
+};
+
+#define KAPF_BORROWING_UNLIMITED (~0u)
+
+/**
+ * struct kapf_config_level - a PriorityLevelConfiguration
+ * @record_size: of this struct, the metadata and the padding, in bytes
+ * @id: out: stable while the level lives
+ * @type: enum kapf_level_type
+ * @nominal_shares: NCS, 0 to 2^31 - 1
+ * @lendable_percent: of its nominal limit, 0 to 100
+ * @borrowing_limit_percent: of its nominal limit, 0 to 2^31 - 1, or
+ *	KAPF_BORROWING_UNLIMITED
+ * @queues: KAPF_LEVEL_QUEUE: 1 to KAPF_MAX_QUEUES, and all levels together at
+ *	most kapf_info.max_queues; else 0
+ * @hand_size: KAPF_LEVEL_QUEUE: 1 to KAPF_MAX_HAND_SIZE and to @queues, with
+ *	ceil(log2(queues) * hand_size) <= 60; else 0
+ * @queue_length_limit: KAPF_LEVEL_QUEUE: 1 to 2^31 - 1; else 0
+ * @nominal_seats: out: NominalCL = ceil(ServerCL * NCS / sum of all NCS)
+ * @metadata_len: bytes of metadata behind this struct, to KAPF_MAX_BLOB_BYTES
+ * @reserved: zero
+ * @uid: out; in: zero, or what GET_CONFIG gives for a level of this name
+ * @name: DNS-1123 subdomain, NUL padded
+ *
+ * Metadata is the user's: the kernel stores it and hands it back.  kapfctl
+ * keeps labels and annotations there, as JSON.  "out" fields are ignored on
+ * the way in, but for @uid.
+ */
+struct kapf_config_level {
+	__u32 record_size;
+	__u32 id;
+	__u32 type;
+	__u32 nominal_shares;
+	__u32 lendable_percent;
+	__u32 borrowing_limit_percent;
+	__u32 queues;
+	__u32 hand_size;
+	__u32 queue_length_limit;
+	__u32 nominal_seats;
+	__u32 metadata_len;
+	__u32 reserved;
+	__u8  uid[KAPF_UID_BYTES];
+	char  name[KAPF_NAME_BYTES];
+};
+
+/**
+ * enum kapf_distinguisher - what tells the flows of a schema apart
+ * @KAPF_BY_NONE: nothing: the schema is one flow
+ * @KAPF_BY_USER: the user's name
+ * @KAPF_BY_NAMESPACE: the namespace
+ */
+enum kapf_distinguisher {
+	KAPF_BY_NONE = 0,
+	KAPF_BY_USER = 1,
+	KAPF_BY_NAMESPACE = 2,
+};
+
+/* kapf_config_schema.flags, out: its level is missing, it matches nothing */
+#define KAPF_SCHEMA_DANGLING (1u << 0)
+
+/**
+ * struct kapf_config_schema - a FlowSchema
+ * @record_size: of this struct, both blobs and the padding, in bytes
+ * @id: out: stable while the schema lives, never reused; never 0
+ * @precedence: matchingPrecedence, 1 to 10000, and 1 only for exempt
+ * @distinguisher: enum kapf_distinguisher
+ * @flags: out: KAPF_SCHEMA_DANGLING
+ * @rules_len: bytes of rules behind this struct, to KAPF_MAX_BLOB_BYTES
+ * @metadata_len: bytes of metadata behind the rules, to KAPF_MAX_BLOB_BYTES
+ * @reserved: zero
+ * @uid: out; in: zero, or what GET_CONFIG gives for a schema of this name
+ * @name: DNS-1123 subdomain, NUL padded
+ * @level: name of its priority level, which need not exist
+ *
+ * Requests are classified by the callers, so that the kernel stores rules
+ * without reading them.  They are spec.rules of the FlowSchema as JSON in one
+ * canonical form, so that equal rules are equal bytes: no white space; UTF-8
+ * in which only quotes, backslashes and control characters are escaped, with
+ * one letter where JSON has one and \u00xx (lower case) else; members in the order subjects, resourceRules,
+ * nonResourceRules; of a subject kind, then user, group or serviceAccount, of
+ * which name, of a service account namespace and name; of a resource rule
+ * verbs, apiGroups, resources, clusterScope, namespaces; of a non-resource rule
+ * verbs, nonResourceURLs.  A member that is false or an empty list is left out.
+ */
+struct kapf_config_schema {
+	__u32 record_size;
+	__u32 id;
+	__u32 precedence;
+	__u32 distinguisher;
+	__u32 flags;
+	__u32 rules_len;
+	__u32 metadata_len;
+	__u32 reserved;
+	__u8  uid[KAPF_UID_BYTES];
+	char  name[KAPF_NAME_BYTES];
+	char  level[KAPF_NAME_BYTES];
+};
+
+/**
+ * struct kapf_get_config - KAPF_GET_CONFIG: read the configuration (both nodes)
+ * @size: sizeof(struct kapf_get_config)
+ * @image_len: in: room at @image, in bytes; out: length of the image
+ * @image: where to write it
+ * @generation: out: counts the changes of the configuration, from 1
+ *
+ * On the submit node this is what clears KAPF_STALE for the session.
+ *
+ * Errors: -ERANGE (the image is longer than the room: image_len and generation
+ * are written, the image is not), -ENOTCONN, -EPERM, -ESHUTDOWN on the submit
+ * node, -ENOMEM.
+ */
+struct kapf_get_config {
+	__u32 size;
+	__u32 image_len;
+	__aligned_u64 image;
+	__aligned_u64 generation;
+};
+
+/* What a refused configuration is refused for. */
+enum kapf_object {
+	KAPF_OBJECT_IMAGE = 0,
+	KAPF_OBJECT_LEVEL = 1,
+	KAPF_OBJECT_SCHEMA = 2,
+};
+
+enum kapf_field {
+	KAPF_FIELD_NONE = 0,
+	KAPF_FIELD_MAGIC = 1,
+	KAPF_FIELD_SERVER_SEATS = 2, /* the sum of the in-flight limits */
+	KAPF_FIELD_NR_LEVELS = 3,
+	KAPF_FIELD_NR_SCHEMAS = 4,
+	KAPF_FIELD_RECORD_SIZE = 5,
+	KAPF_FIELD_NAME = 6,
+	KAPF_FIELD_UID = 7,
+	KAPF_FIELD_METADATA = 8,
+	KAPF_FIELD_RESERVED = 9,
+	KAPF_FIELD_TYPE = 10,
+	KAPF_FIELD_NOMINAL_SHARES = 11,
+	KAPF_FIELD_LENDABLE_PERCENT = 12,
+	KAPF_FIELD_BORROWING_LIMIT_PERCENT = 13,
+	KAPF_FIELD_QUEUES = 14,
+	KAPF_FIELD_HAND_SIZE = 15,
+	KAPF_FIELD_QUEUE_LENGTH_LIMIT = 16,
+	KAPF_FIELD_PRECEDENCE = 17,
+	KAPF_FIELD_DISTINGUISHER = 18,
+	KAPF_FIELD_LEVEL = 19,
+	KAPF_FIELD_RULES = 20,
+};
+
+/**
+ * enum kapf_reason - why a field was refused
+ * @KAPF_REASON_NONE: nothing was
+ * @KAPF_REASON_RANGE: value is not in min to max
+ * @KAPF_REASON_FORMAT: not of the form that the field asks for
+ * @KAPF_REASON_DUPLICATE: an earlier record of the kind has this name
+ * @KAPF_REASON_MISSING: a mandatory object is not there (min: 0 exempt,
+ *	1 catch-all)
+ * @KAPF_REASON_IMMUTABLE: this field of a mandatory object cannot be changed
+ *	(min: what it has to be, where that is a number)
+ * @KAPF_REASON_CONFLICT: not the uid that the name has
+ * @KAPF_REASON_LIMIT: more than the instance allows in all (max: the limit)
+ * @KAPF_REASON_DECK: ceil(log2(queues) * hand_size) is above 60: too many
+ *	possible hands for 60 bits of hash (value: hand_size, max: the largest
+ *	that these queues allow)
+ */
+enum kapf_reason {
+	KAPF_REASON_NONE = 0,
+	KAPF_REASON_RANGE = 1,
+	KAPF_REASON_FORMAT = 2,
+	KAPF_REASON_DUPLICATE = 3,
+	KAPF_REASON_MISSING = 4,
+	KAPF_REASON_IMMUTABLE = 5,
+	KAPF_REASON_CONFLICT = 6,
+	KAPF_REASON_LIMIT = 7,
+	KAPF_REASON_DECK = 8,
+};
+
+/**
+ * struct kapf_config_error - where and why a configuration was refused
+ * @object: enum kapf_object
+ * @index: which record of its kind, from 0
+ * @field: enum kapf_field
+ * @reason: enum kapf_reason
+ * @value: what was found, for numbers
+ * @min: least value that would be accepted
+ * @max: largest value that would be accepted
+ */
+struct kapf_config_error {
+	__u32 object;
+	__u32 index;
+	__u32 field;
+	__u32 reason;
+	__aligned_u64 value;
+	__aligned_u64 min;
+	__aligned_u64 max;
+};
+
+/**
+ * struct kapf_set_config - KAPF_SET_CONFIG: replace the configuration (control
+ *	node, open for writing)
+ * @size: sizeof(struct kapf_set_config)
+ * @image_len: bytes at @image, to KAPF_MAX_IMAGE_BYTES
+ * @image: the new configuration
+ * @generation: in: the generation that it was made from; out: its own
+ * @error: out, with -EINVAL and -ENOSPC: what was refused
+ *
+ * The image is checked whole, and takes effect whole or not at all.
+ *
+ * Errors: -EINVAL (see @error), -ENOSPC (the same, for a limit of this
+ * instance), -E2BIG (image_len), -ESTALE (the generation is another one now:
+ * read, change and try again), -EBUSY (requests are in flight), -EPERM (the
+ * file is not open for writing), -ENOMEM, -EINTR.
+ */
+struct kapf_set_config {
+	__u32 size;
+	__u32 image_len;
+	__aligned_u64 image;
+	__aligned_u64 generation;
+	struct kapf_config_error error;
+};
+
+/**
+ * struct kapf_level_stats - a priority level at one moment
+ * @id: of the level
+ * @type: enum kapf_level_type
+ * @nominal_seats: NominalCL
+ * @current_seats: CurrentCL, what it may use at present; 0 for exempt, which
+ *	has no limit
+ * @executing_requests: dispatched and not finished
+ * @lingering_requests: finished, their seats still held
+ * @seats_in_use: seats of both
+ * @waiting_requests: in its queues
+ * @waiting_seats: the width of those
+ * @active_queues: queues with a request waiting
+ * @queues: number of queues
+ * @retry_after: what a client refused now would be told, in s
+ * @dispatched: requests ever seated
+ * @rejected_queue_full: requests ever refused so
+ * @rejected_concurrency_limit: requests ever refused so
+ * @rejected_time_out: requests ever refused so
+ * @rejected_cancelled: requests that left their queue because of a signal or
+ *	the end of their session
+ * @no_accommodation: times that seats were free, but too few for the next
+ *	request, which no other may overtake
+ * @current_r: virtual time R, in seat-seconds * 10^8, may wrap
+ * @name: of the level
+ */
+struct kapf_level_stats {
+	__u32 id;
+	__u32 type;
+	__u32 nominal_seats;
+	__u32 current_seats;
+	__u32 executing_requests;
+	__u32 lingering_requests;
+	__u32 seats_in_use;
+	__u32 waiting_requests;
+	__u32 waiting_seats;
+	__u32 active_queues;
+	__u32 queues;
+	__u32 retry_after;
+	__aligned_u64 dispatched;
+	__aligned_u64 rejected_queue_full;
+	__aligned_u64 rejected_concurrency_limit;
+	__aligned_u64 rejected_time_out;
+	__aligned_u64 rejected_cancelled;
+	__aligned_u64 no_accommodation;
+	__aligned_u64 current_r;
+	char name[KAPF_NAME_BYTES];
+};
+
+/**
+ * struct kapf_schema_stats - a FlowSchema at one moment
+ * @id: of the schema
+ * @level: id of its level; 0 when it is dangling
+ * @executing_requests: dispatched and not finished
+ * @seats_in_use: seats of those and of the lingering ones
+ * @waiting_requests: in the queues of its level
+ * @waiting_seats: the width of those
+ * @dispatched: requests ever seated
+ * @rejected_queue_full: requests ever refused so
+ * @rejected_concurrency_limit: requests ever refused so
+ * @rejected_time_out: requests ever refused so
+ * @rejected_cancelled: as in struct kapf_level_stats
+ */
+struct kapf_schema_stats {
+	__u32 id;
+	__u32 level;
+	__u32 executing_requests;
+	__u32 seats_in_use;
+	__u32 waiting_requests;
+	__u32 waiting_seats;
+	__aligned_u64 dispatched;
+	__aligned_u64 rejected_queue_full;
+	__aligned_u64 rejected_concurrency_limit;
+	__aligned_u64 rejected_time_out;
+	__aligned_u64 rejected_cancelled;
+};
+
+/**
+ * struct kapf_get_stats - KAPF_GET_STATS: levels and schemas (control node)
+ * @size: sizeof(struct kapf_get_stats)
+ * @level_size: sizeof(struct kapf_level_stats), the distance of two elements
+ * @schema_size: sizeof(struct kapf_schema_stats), likewise
+ * @nr_levels: in: room at @levels; out: how many there are
+ * @nr_schemas: in: room at @schemas; out: how many there are
+ * @server_seats: out: ServerCL
+ * @nr_sessions: out: sessions attached
+ * @reserved: zero
+ * @levels: where to write the levels, in the order of the configuration
+ * @schemas: where to write the schemas, likewise
+ * @generation: out: of the configuration
+ * @time: out: CLOCK_MONOTONIC
+ *
+ * What does not fit is left out without an error.  Each level is read under its
+ * lock, but two levels are not read at the same moment.
+ *
+ * Errors: -EINVAL, -ENOMEM, -EINTR.
+ */
+struct kapf_get_stats {
+	__u32 size;
+	__u32 level_size;
+	__u32 schema_size;
+	__u32 nr_levels;
+	__u32 nr_schemas;
+	__u32 server_seats;
+	__u32 nr_sessions;
+	__u32 reserved;
+	__aligned_u64 levels;
+	__aligned_u64 schemas;
+	__aligned_u64 generation;
+	__aligned_u64 time;
+};
+
+enum kapf_request_state {
+	KAPF_REQUEST_WAITING = 1,
+	KAPF_REQUEST_EXECUTING = 2,
+	KAPF_REQUEST_LINGERING = 3,
+};
+
+/**
+ * struct kapf_request_info - one request in flight
+ * @session: number of its session
+ * @slot: in that session
+ * @state: enum kapf_request_state
+ * @level: id of its level
+ * @schema: id of its schema
+ * @queue: index of its queue; -1 when its level has none
+ * @queue_position: of two requests that wait in one queue, the one with the
+ *	smaller position is before the other; differences, not values, mean
+ *	something, modulo 2^32; 0 on the submit node
+ * @initial_seats: see struct kapf_op
+ * @final_seats: see there; cut to CurrentCL when that was less at dispatch
+ * @flags: KAPF_OP_*
+ * @label_len: bytes of label that follow
+ * @additional_latency: see there; grows when final_seats was cut
+ * @arrival: CLOCK_REALTIME
+ * @start: CLOCK_REALTIME of its dispatch; 0 while it waits
+ */
+struct kapf_request_info {
+	__aligned_u64 session;
+	__u32 slot;
+	__u32 state;
+	__u32 level;
+	__u32 schema;
+	__s32 queue;
+	__u32 queue_position;
+	__u16 initial_seats;
+	__u16 final_seats;
+	__u16 flags;
+	__u16 label_len;
+	__aligned_u64 additional_latency;
+	__aligned_u64 arrival;
+	__aligned_u64 start;
+};
+
+/**
+ * struct kapf_get_requests - KAPF_GET_REQUESTS: requests in flight, of all
+ *	sessions (control node) or of the caller's own (submit node)
+ * @size: sizeof(struct kapf_get_requests)
+ * @request_size: sizeof(struct kapf_request_info)
+ * @label_bytes: room for a label behind each request, a multiple of 8, 0 to
+ *	KAPF_MAX_LABEL_BYTES; longer ones are cut
+ * @nr: in: room at @requests, in elements; out: how many were written; 0: that
+ *	was all
+ * @requests: where to write them, request_size + label_bytes apart
+ * @session: cursor: 0 at first, then as the previous call left it
+ * @slot: cursor: 0 at first, then as the previous call left it
+ * @reserved: zero
+ *
+ * A request that comes or goes between two calls may be seen or not.
+ *
+ * Errors: -EINVAL, -ENOMEM, -EINTR; -ENOTCONN, -EPERM, -ESHUTDOWN on the submit
+ * node.
+ */
+struct kapf_get_requests {
+	__u32 size;
+	__u32 request_size;
+	__u32 label_bytes;
+	__u32 nr;
+	__aligned_u64 requests;
+	__aligned_u64 session;
+	__u32 slot;
+	__u32 reserved;
+};
+
+/**
+ * struct kapf_session_info - one session
+ * @session: its number
+ * @attached: CLOCK_REALTIME of its ATTACH
+ * @pid: process that it belongs to, in the caller's pid namespace (0: not
+ *	visible there)
+ * @uid: user who attached, in the caller's user namespace
+ * @slots: number of its slots
+ * @waiting_requests: in queues
+ * @executing_requests: dispatched and not finished
+ * @lingering_requests: finished, their seats still held
+ * @seats_in_use: seats of the last two
+ * @reserved: zero
+ * @server: its name
+ */
+struct kapf_session_info {
+	__aligned_u64 session;
+	__aligned_u64 attached;
+	__u32 pid;
+	__u32 uid;
+	__u32 slots;
+	__u32 waiting_requests;
+	__u32 executing_requests;
+	__u32 lingering_requests;
+	__u32 seats_in_use;
+	__u32 reserved;
+	char server[KAPF_SERVER_BYTES];
+};
+
+/**
+ * struct kapf_get_sessions - KAPF_GET_SESSIONS: sessions (control node)
+ * @size: sizeof(struct kapf_get_sessions)
+ * @session_size: sizeof(struct kapf_session_info)
+ * @nr: in: room at @sessions, in elements; out: how many were written; 0: that
+ *	was all
+ * @reserved: zero
+ * @sessions: where to write them, session_size apart, by ascending number
+ * @cursor: 0 at first, then as the previous call left it
+ *
+ * Errors: -EINVAL, -ENOMEM, -EINTR.
+ */
+struct kapf_get_sessions {
+	__u32 size;
+	__u32 session_size;
+	__u32 nr;
+	__u32 reserved;
+	__aligned_u64 sessions;
+	__aligned_u64 cursor;
+};
+
+#endif /* _UAPI_LINUX_KAPF_H */
