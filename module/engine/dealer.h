@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR LGPL-2.1 */
+#ifndef KAPF_DEALER_H
+#define KAPF_DEALER_H
+
+#include <linux/types.h>
+
+#define KAPF_HAND_MAX 15
+
+/**
+ * struct kapf_deal - a hand that is dealt card by card
+ * @rest: what is left of the hash
+ * @deck: number of cards
+ * @drawn: how many draws have been made
+ * @draw: the draws, each an index into the cards that were left
+ */
+struct kapf_deal {
+	u64 rest;
+	u32 deck;
+	u32 drawn;
+	u32 draw[KAPF_HAND_MAX];
+};
+
+static inline void kapf_deal_start(struct kapf_deal *deal, u64 hash, u32 deck)
+{
+	deal->rest = hash;
+	deal->deck = deck;
+	deal->drawn = 0;
+}
+
+u32 kapf_deal_card(struct kapf_deal *deal, u32 position);
+
+void kapf_deal_hand(u64 hash, u32 deck, u32 hand_size, u32 *hand);
+u32 kapf_hand_max(u32 deck);
+
+#endif /* KAPF_DEALER_H */

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0 OR LGPL-2.1
+/*
+ * Fair queuing for the requests of one priority level.
+ *
+ * As in fair queuing of packets, each queue with something to do advances in a
+ * virtual world in which all of them are served at once, at equal rates, and
+ * the request that would finish first there is dispatched next.  Three things
+ * differ from packets: many requests execute at a time, each on a number of
+ * seats; how long one will take is not known beforehand, so that a guess is
+ * charged at dispatch and set right at the finish; and a request may keep its
+ * seats for a known time after it has finished.
+ *
+ * Virtual time R advances at min(seats requested, limit) / active queues
+ * seat-seconds per second.  Both are running sums here, so that no event costs
+ * more than one division for it, and the queues with something waiting stand in
+ * a tree, so that none costs more than O(log queues).
+ */
+
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/types.h>
+
+#include "queueset.h"
+#include "seatsec.h"
+
+/* G: how long a request is taken to execute, until it is known (3 ms). */
+#define KAPF_GUESSED_SERVICE_NS 3000000
+
+void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
+			u32 nr_queues, u32 hand_size, u32 queue_length_limit,
+			u32 seats)
+{
+	u32 i;
+
+	qs->seats = seats;
+	qs->queues = queues;
+	qs->nr_queues = nr_queues;
+	qs->hand_size = hand_size;
+	qs->queue_length_limit = queue_length_limit;
+	qs->robin = 0;
+	qs->backlog = RB_ROOT_CACHED;
+	for (i = 0; i < nr_queues; i++) {
+		queues[i] = (struct kapf_queue) { };
+		INIT_LIST_HEAD(&queues[i].waiting);
+	}
+}
+
+/* The work that a request is charged with when it is dispatched. */
+static u64 kapf_request_work(const struct kapf_request *req)
+{
+	u64 work = kapf_seatsec(req->initial_seats, KAPF_GUESSED_SERVICE_NS);
+
+	if (req->additional_latency)
+		work += kapf_seatsec(req->final_seats, req->additional_latency);
+	return work;
+}
+
+/* Bring R up to date; to be called before any change of state. */
+static void kapf_queueset_advance(struct kapf_queueset *qs, u64 now)
+{
+	u64 elapsed = now - qs->now;
+	u64 seats;
+
+	if ((s64)elapsed <= 0)
+		return;
+	qs->now = now;
+	if (!qs->nr_active)
+		return;
+	seats = (u64)qs->seats_in_use + qs->waiting_seats;
+	if (seats > qs->seats)
+		seats = qs->seats;
+	qs->current_r += kapf_seatsec_ratio(seats, elapsed, qs->nr_active);
+}
+
+static bool kapf_queue_active(const struct kapf_queue *queue)
+{
+	return queue->nr_waiting || queue->nr_executing;
+}
+
+/* Could a request of this width be seated at once? */
+static bool kapf_queueset_fits(const struct kapf_queueset *qs, u32 width)
+{
+	/* One that will never fit beside others may run alone. */
+	if (width > qs->seats)
+		return !qs->nr_executing && qs->seats;
+	return qs->seats_in_use + width <= qs->seats;
+}
+
+/*
+ * Is a seat free?  A lone wide request, and a limit that was cut, can make the
+ * seats in use exceed the limit.
+ */
+static bool kapf_queueset_seat_free(const struct kapf_queueset *qs)
+{
+	return qs->seats_in_use < qs->seats;
+}
+
+/**
+ * kapf_queueset_has_room() - would a request execute at once?
+ * @qs: the queue set
+ * @width: of the request
+ *
+ * Return: whether it fits and nothing waits that comes before it.
+ */
+bool kapf_queueset_has_room(const struct kapf_queueset *qs, u32 width)
+{
+	if (!kapf_queueset_fits(qs, width))
+		return false;
+	return !qs->nr_queues ||
+	       (!qs->nr_waiting && kapf_queueset_seat_free(qs));
+}
+
+static bool kapf_queue_before(struct rb_node *a, const struct rb_node *b)
+{
+	const struct kapf_queue *x = rb_entry(a, struct kapf_queue, node);
+	const struct kapf_queue *y = rb_entry(b, struct kapf_queue, node);
+
+	if (x->finish_r != y->finish_r)
+		return kapf_seatsec_before(x->finish_r, y->finish_r);
+	return x < y;
+}
+
+static struct kapf_request *kapf_queue_oldest(const struct kapf_queue *queue)
+{
+	return list_first_entry(&queue->waiting, struct kapf_request, link);
+}
+
+/*
+ * After a change of the oldest waiting request or of the next dispatch: no
+ * request is dispatched before its arrival in virtual time.  Without that
+ * bound a queue that long used less than its share could save up for a burst
+ * that shuts out all others.  Then give the queue its place in the tree.
+ */
+static void kapf_queue_bound(struct kapf_queueset *qs, struct kapf_queue *queue)
+{
+	const struct kapf_request *oldest = kapf_queue_oldest(queue);
+
+	if (kapf_seatsec_before(queue->next_dispatch_r, oldest->arrival_r))
+		queue->next_dispatch_r = oldest->arrival_r;
+	queue->finish_r = queue->next_dispatch_r + kapf_request_work(oldest);
+	rb_add_cached(&queue->node, &qs->backlog, kapf_queue_before);
+}
+
+static void kapf_queue_unbound(struct kapf_queueset *qs,
+			       struct kapf_queue *queue)
+{
+	rb_erase_cached(&queue->node, &qs->backlog);
+}
+
+/*
+ * Choose the queue of the flow's hand with the least work waiting, the first of
+ * equals from a place in the hand that moves with each deal: where hands
+ * overlap, no queue should be everybody's first.
+ */
+static struct kapf_queue *kapf_queueset_choose(struct kapf_queueset *qs,
+					       u64 hash)
+{
+	u32 position = qs->deals++ % qs->hand_size;
+	struct kapf_queue *best = NULL;
+	u32 i;
+
+	kapf_deal_start(&qs->deal, hash, qs->nr_queues);
+	for (i = 0; i < qs->hand_size; i++) {
+		struct kapf_queue *queue;
+
+		queue = &qs->queues[kapf_deal_card(&qs->deal, position)];
+		/* Every request is some work, so nothing is less than none. */
+		if (!queue->waiting_work)
+			return queue;
+		if (!best || queue->waiting_work < best->waiting_work)
+			best = queue;
+		if (++position == qs->hand_size)
+			position = 0;
+	}
+	return best;
+}
+
+static void kapf_queueset_seat(struct kapf_queueset *qs,
+			       struct kapf_request *req)
+{
+	struct kapf_queue *queue = req->queue;
+	u32 width = kapf_request_width(req);
+
+	req->start = qs->now;
+	qs->nr_executing++;
+	qs->seats_in_use += width;
+	if (!queue)
+		return;
+	queue->nr_executing++;
+	queue->seats_in_use += width;
+}
+
+/*
+ * Charge the queue of a request that is to be dispatched.  What the request
+ * will need after it has finished may be more than the level has: then fewer
+ * seats are kept for longer, so that the work is the same.
+ */
+static void kapf_queueset_charge(struct kapf_queueset *qs,
+				 struct kapf_request *req)
+{
+	req->queue->next_dispatch_r += kapf_request_work(req);
+	qs->robin = kapf_queue_index(qs, req->queue);
+
+	if (req->final_seats > qs->seats) {
+		u64 work = kapf_seatsec(req->final_seats,
+					req->additional_latency);
+
+		req->final_seats = qs->seats;
+		req->additional_latency = kapf_seatsec_duration(work,
+								qs->seats);
+	}
+}
+
+static void kapf_queue_append(struct kapf_queueset *qs,
+			      struct kapf_request *req)
+{
+	struct kapf_queue *queue = req->queue;
+
+	req->position = queue->taken++;
+	req->arrival_r = qs->current_r;
+	list_add_tail(&req->link, &queue->waiting);
+	queue->waiting_work += kapf_request_work(req);
+	qs->waiting_seats += kapf_request_width(req);
+	qs->nr_waiting++;
+	if (!queue->nr_waiting++) {
+		qs->nr_backlogged++;
+		kapf_queue_bound(qs, queue);
+	}
+}
+
+/* The queue's place in the tree is for the caller to see to. */
+static void kapf_queue_remove(struct kapf_queueset *qs,
+			      struct kapf_request *req)
+{
+	struct kapf_queue *queue = req->queue;
+
+	list_del(&req->link);
+	queue->waiting_work -= kapf_request_work(req);
+	qs->waiting_seats -= kapf_request_width(req);
+	qs->nr_waiting--;
+	if (!--queue->nr_waiting)
+		qs->nr_backlogged--;
+}
+
+/**
+ * kapf_queueset_admit() - a request arrives
+ * @qs: the queue set
+ * @req: with its seats and additional latency
+ * @hash: of its flow
+ * @now: the time
+ *
+ * After KAPF_ADMISSION_QUEUED kapf_queueset_dispatch() is due: the new request
+ * may be narrow enough for seats that the others have to leave empty.
+ *
+ * Return: what became of it.
+ */
+enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
+					struct kapf_request *req, u64 hash,
+					u64 now)
+{
+	bool has_room = kapf_queueset_has_room(qs, kapf_request_width(req));
+	struct kapf_queue *queue;
+
+	kapf_queueset_advance(qs, now);
+	req->queue = NULL;
+	if (!qs->nr_queues) {
+		if (!has_room)
+			return KAPF_ADMISSION_CONCURRENCY_LIMIT;
+		kapf_queueset_seat(qs, req);
+		return KAPF_ADMISSION_SEATED;
+	}
+
+	queue = kapf_queueset_choose(qs, hash);
+	if (queue->nr_waiting >= qs->queue_length_limit &&
+	    !kapf_queueset_seat_free(qs))
+		return KAPF_ADMISSION_QUEUE_FULL;
+
+	req->queue = queue;
+	if (!kapf_queue_active(queue)) {
+		queue->next_dispatch_r = qs->current_r;
+		qs->nr_active++;
+	}
+	if (!has_room) {
+		kapf_queue_append(qs, req);
+		return KAPF_ADMISSION_QUEUED;
+	}
+
+	/* What follows is to append and to dispatch, without list and tree. */
+	if (kapf_seatsec_before(queue->next_dispatch_r, qs->current_r))
+		queue->next_dispatch_r = qs->current_r;
+	kapf_queueset_charge(qs, req);
+	kapf_queueset_seat(qs, req);
+	return KAPF_ADMISSION_SEATED;
+}
+
+/*
+ * The queue whose oldest request would finish first; of equals the first one
+ * after the queue dispatched last.
+ */
+static struct kapf_queue *kapf_queueset_pick(const struct kapf_queueset *qs)
+{
+	struct rb_node *node = rb_first_cached(&qs->backlog);
+	struct kapf_queue *least = rb_entry(node, struct kapf_queue, node);
+	struct kapf_queue *next = NULL;
+
+	for (node = qs->backlog.rb_root.rb_node; node;) {
+		struct kapf_queue *queue;
+
+		queue = rb_entry(node, struct kapf_queue, node);
+		if (queue->finish_r != least->finish_r) {
+			node = node->rb_left;
+		} else if (kapf_queue_index(qs, queue) > qs->robin) {
+			next = queue;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	return next ? next : least;
+}
+
+/**
+ * kapf_queueset_dispatch() - seat what fits now
+ * @qs: the queue set
+ * @budget: most requests to dispatch
+ * @now: the time
+ *
+ * To be called after every event that may have made room, and again while it
+ * returns true.
+ *
+ * Return: whether the budget is used up.
+ */
+bool kapf_queueset_dispatch(struct kapf_queueset *qs, u32 budget, u64 now)
+{
+	kapf_queueset_advance(qs, now);
+	while (qs->nr_waiting && kapf_queueset_seat_free(qs)) {
+		struct kapf_queue *queue;
+		struct kapf_request *req;
+		u32 width;
+
+		if (!budget--)
+			return true;
+		queue = kapf_queueset_pick(qs);
+		req = kapf_queue_oldest(queue);
+		width = kapf_request_width(req);
+		if (!kapf_queueset_fits(qs, width)) {
+			qs->no_accommodation++;
+			break;
+		}
+		kapf_queue_unbound(qs, queue);
+		kapf_queue_remove(qs, req);
+		kapf_queueset_charge(qs, req);
+		kapf_queueset_seat(qs, req);
+		if (queue->nr_waiting)
+			kapf_queue_bound(qs, queue);
+		qs->dispatched(qs, req, width);
+	}
+	return false;
+}
+
+/**
+ * kapf_queueset_cancel() - a waiting request leaves its queue
+ * @qs: the queue set
+ * @req: that waits there
+ * @now: the time
+ */
+void kapf_queueset_cancel(struct kapf_queueset *qs, struct kapf_request *req,
+			  u64 now)
+{
+	struct kapf_queue *queue = req->queue;
+
+	kapf_queueset_advance(qs, now);
+	kapf_queue_unbound(qs, queue);
+	kapf_queue_remove(qs, req);
+	if (queue->nr_waiting)
+		kapf_queue_bound(qs, queue);
+	if (!kapf_queue_active(queue))
+		qs->nr_active--;
+}
+
+static void kapf_queueset_give_back(struct kapf_queueset *qs,
+				    struct kapf_request *req)
+{
+	u32 width = kapf_request_width(req);
+
+	qs->seats_in_use -= width;
+	if (req->queue)
+		req->queue->seats_in_use -= width;
+}
+
+/*
+ * Replace the guess that the queue was charged with by what its request really
+ * took.
+ */
+static void kapf_queueset_settle(struct kapf_queueset *qs,
+				 struct kapf_request *req)
+{
+	u64 served = qs->now - req->start;
+	struct kapf_queue *queue = req->queue;
+	u64 seats = req->initial_seats;
+
+	if (served <= KAPF_GUESSED_SERVICE_NS)
+		queue->next_dispatch_r -=
+			kapf_seatsec(seats, KAPF_GUESSED_SERVICE_NS - served);
+	else
+		queue->next_dispatch_r +=
+			kapf_seatsec(seats, served - KAPF_GUESSED_SERVICE_NS);
+}
+
+/**
+ * kapf_queueset_finish() - a request has been served
+ * @qs: the queue set
+ * @req: that executes there
+ * @now: the time
+ *
+ * When the request has an additional latency its seats are kept, and
+ * kapf_queueset_release() is due at the end of it.  Otherwise they are free.
+ */
+void kapf_queueset_finish(struct kapf_queueset *qs, struct kapf_request *req,
+			  u64 now)
+{
+	struct kapf_queue *queue = req->queue;
+
+	kapf_queueset_advance(qs, now);
+	qs->nr_executing--;
+	if (queue) {
+		if (queue->nr_waiting)
+			kapf_queue_unbound(qs, queue);
+		kapf_queueset_settle(qs, req);
+		if (queue->nr_waiting)
+			kapf_queue_bound(qs, queue);
+		queue->nr_executing--;
+		if (!kapf_queue_active(queue))
+			qs->nr_active--;
+	}
+	if (req->additional_latency)
+		qs->nr_lingering++;
+	else
+		kapf_queueset_give_back(qs, req);
+}
+
+/**
+ * kapf_queueset_release() - the seats of a finished request are free again
+ * @qs: the queue set
+ * @req: finished there, with an additional latency
+ * @now: the time
+ */
+void kapf_queueset_release(struct kapf_queueset *qs, struct kapf_request *req,
+			   u64 now)
+{
+	kapf_queueset_advance(qs, now);
+	qs->nr_lingering--;
+	kapf_queueset_give_back(qs, req);
+}

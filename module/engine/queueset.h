@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0 OR LGPL-2.1 */
+#ifndef KAPF_QUEUESET_H
+#define KAPF_QUEUESET_H
+
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/types.h>
+
+#include "dealer.h"
+
+/**
+ * struct kapf_request - a request, from admission to the release of its seats
+ * @start: time of its dispatch
+ * @additional_latency: time for which its seats linger after it has finished
+ * @queue: where it waits or came from; NULL in a queue set without queues
+ * @initial_seats: seats that it occupies while it executes
+ * @final_seats: seats that it occupies during its additional latency
+ * @position: counts the requests that this queue has taken
+ * @link: in the queue, while it waits
+ * @arrival_r: virtual time of its arrival
+ *
+ * The first half is all that a request needs which never waits.
+ */
+struct kapf_request {
+	u64 start;
+	u64 additional_latency;
+	struct kapf_queue *queue;
+	u16 initial_seats;
+	u16 final_seats;
+	u32 position;
+	struct list_head link;
+	u64 arrival_r;
+};
+
+/**
+ * struct kapf_queue - one of the queues of a priority level
+ * @node: in the tree of queues with something waiting
+ * @finish_r: key there: virtual time at which the oldest waiting request would
+ *	finish
+ * @next_dispatch_r: virtual time of the next dispatch
+ * @waiting: requests, oldest first
+ * @waiting_work: sum of their work, in seat-seconds
+ * @nr_waiting: how many
+ * @nr_executing: requests dispatched from here and not finished
+ * @seats_in_use: seats of those and of the lingering ones
+ * @taken: requests ever put in here
+ */
+struct kapf_queue {
+	struct rb_node node;
+	u64 finish_r;
+	u64 next_dispatch_r;
+	struct list_head waiting;
+	u64 waiting_work;
+	u32 nr_waiting;
+	u32 nr_executing;
+	u32 seats_in_use;
+	u32 taken;
+};
+
+/**
+ * struct kapf_queueset - the seats and the queues of a priority level
+ * @current_r: virtual time
+ * @now: real time of the last change
+ * @seats: the limit (CurrentCL)
+ * @seats_in_use: of executing and lingering requests
+ * @nr_executing: requests dispatched and not finished
+ * @nr_lingering: requests finished, their seats not yet released
+ * @nr_waiting: requests
+ * @waiting_seats: width of those
+ * @nr_active: queues with something waiting or executing
+ * @nr_queues: 0: refuse rather than queue
+ * @hand_size: queues that a flow may use
+ * @queue_length_limit: of one queue, while no seat is free
+ * @robin: index of the queue that was dispatched last
+ * @deals: hands ever dealt
+ * @queues: all of them
+ * @backlog: those with something waiting, by finish_r and index
+ * @nr_backlogged: how many those are
+ * @no_accommodation: times that seats were free, but too few for the next
+ * @dispatched: called for each request that leaves a queue for execution, with
+ *	the width that it waited with
+ * @deal: scratch
+ *
+ * The owner serialises all calls, and passes times that never run backwards by
+ * much: one before the last counts as the last.
+ */
+struct kapf_queueset {
+	u64 current_r;
+	u64 now;
+	u32 seats;
+	u32 seats_in_use;
+	u32 nr_executing;
+	u32 nr_lingering;
+	u32 nr_waiting;
+	u32 waiting_seats;
+	u32 nr_active;
+	u32 nr_queues;
+	u32 hand_size;
+	u32 queue_length_limit;
+	u32 robin;
+	u32 deals;
+	struct kapf_queue *queues;
+	struct rb_root_cached backlog;
+	u32 nr_backlogged;
+	u64 no_accommodation;
+	void (*dispatched)(struct kapf_queueset *qs, struct kapf_request *req,
+			   u32 width);
+	struct kapf_deal deal;
+};
+
+enum kapf_admission {
+	KAPF_ADMISSION_SEATED,
+	KAPF_ADMISSION_QUEUED,
+	KAPF_ADMISSION_QUEUE_FULL,
+	KAPF_ADMISSION_CONCURRENCY_LIMIT,
+};
+
+static inline u32 kapf_request_width(const struct kapf_request *req)
+{
+	return req->initial_seats > req->final_seats ? req->initial_seats :
+						       req->final_seats;
+}
+
+static inline u32 kapf_queue_index(const struct kapf_queueset *qs,
+				   const struct kapf_queue *queue)
+{
+	return queue - qs->queues;
+}
+
+/* Does nothing wait, execute or linger? */
+static inline bool kapf_queueset_idle(const struct kapf_queueset *qs)
+{
+	return !qs->nr_waiting && !qs->nr_executing && !qs->nr_lingering;
+}
+
+void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
+			u32 nr_queues, u32 hand_size, u32 queue_length_limit,
+			u32 seats);
+bool kapf_queueset_has_room(const struct kapf_queueset *qs, u32 width);
+enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
+					struct kapf_request *req, u64 hash,
+					u64 now);
+bool kapf_queueset_dispatch(struct kapf_queueset *qs, u32 budget, u64 now);
+void kapf_queueset_cancel(struct kapf_queueset *qs, struct kapf_request *req,
+			  u64 now);
+void kapf_queueset_finish(struct kapf_queueset *qs, struct kapf_request *req,
+			  u64 now);
+void kapf_queueset_release(struct kapf_queueset *qs, struct kapf_request *req,
+			   u64 now);
+
+#endif /* KAPF_QUEUESET_H */
