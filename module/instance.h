@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KAPF_INSTANCE_H
+#define KAPF_INSTANCE_H
+
+#include <linux/list.h>
+#include <linux/miscdevice.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/kapf.h>
+
+struct kapf_active_config;
+
+/**
+ * struct kapf_instance - one budget of seats
+ * @config: what is in force; NULL while it is being replaced
+ * @config_lock: held to replace the configuration, and to read what it is made
+ *	of at leisure; taken before @sessions_lock
+ * @next_level: id that the next new level gets
+ * @schema_ids: the id that was last given out for each index of a schema
+ * @sessions_lock: protects the next three and the end of each session
+ * @sessions: attached ones, by ascending number
+ * @nr_sessions: how many
+ * @next_session: number that the next one gets
+ * @number: N of /dev/kapfN
+ * @submit: /dev/kapfN
+ * @control: /dev/kapfctlN
+ * @submit_name: its name
+ * @control_name: its name
+ */
+struct kapf_instance {
+	struct kapf_active_config __rcu *config;
+	struct mutex config_lock; /* replacing, and reading at leisure */
+	u32 next_level;
+	u32 schema_ids[KAPF_MAX_SCHEMAS];
+	struct mutex sessions_lock; /* the next three */
+	struct list_head sessions;
+	u32 nr_sessions;
+	u64 next_session;
+	unsigned int number;
+	struct miscdevice submit;
+	struct miscdevice control;
+	char submit_name[16];
+	char control_name[16];
+};
+
+/* Module parameters, see main.c. */
+extern unsigned int kapf_max_inflight;
+extern unsigned int kapf_max_sessions;
+extern unsigned int kapf_max_queues;
+
+#endif /* KAPF_INSTANCE_H */

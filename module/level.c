@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A priority level at work: the engine's queue set under a lock, with a clock,
+ * timers for what is due later, the tasks to wake, and what is counted.
+ *
+ * All that follows a request to its level runs with bottom halves disabled,
+ * which makes it an RCU reader too: a level or schema that it has reached stays
+ * until it is done, even when the request that led there has gone meanwhile.
+ *
+ * The lock is dropped after at most KAPF_ROUND requests, and who is to be woken
+ * is woken after that.  A task may be woken for a grant that it has seen and
+ * made use of already; it is still there, for tasks too are freed by RCU.
+ *
+ * An exempt level refuses nobody, so that it needs no lock and no common
+ * counters; only additional latencies take its lock.
+ */
+
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "level.h"
+
+/* Two cache lines, of which a request that never waits touches one. */
+static_assert(sizeof(struct kapf_slot) == 128);
+static_assert(offsetof(struct kapf_slot, request.link) == 64);
+
+/* Requests dispatched, expired or released in one hold of the lock. */
+#define KAPF_ROUND 32
+
+/* Tasks to wake after the lock has been dropped. */
+struct kapf_wakeups {
+	unsigned int nr;
+	struct task_struct *tasks[KAPF_ROUND];
+};
+
+static void kapf_wakeups_add(struct kapf_wakeups *wakeups,
+			     const struct kapf_slot *slot)
+{
+	wakeups->tasks[wakeups->nr++] = slot->waiter;
+}
+
+static void kapf_wakeups_wake(const struct kapf_wakeups *wakeups)
+{
+	unsigned int i;
+
+	for (i = 0; i < wakeups->nr; i++)
+		wake_up_process(wakeups->tasks[i]);
+}
+
+static void kapf_slot_set(struct kapf_slot *slot, enum kapf_slot_state state)
+{
+	atomic_set_release(&slot->state, state);
+}
+
+static void kapf_level_seated(struct kapf_level *level, struct kapf_slot *slot)
+{
+	struct kapf_tally *tally = &slot->schema->tally;
+
+	level->dispatched++;
+	tally->dispatched++;
+	tally->seats_in_use += kapf_request_width(&slot->request);
+}
+
+static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
+			      u64 until)
+{
+	struct kapf_tally *tally = &slot->schema->tally;
+
+	tally->nr_waiting++;
+	tally->waiting_seats += kapf_request_width(&slot->request);
+	kapf_deadlines_add(&level->waits, &slot->deadline, until);
+	slot->waiter = current;
+	kapf_slot_set(slot, KAPF_SLOT_WAITING);
+}
+
+static void kapf_level_dequeued(struct kapf_level *level,
+				struct kapf_slot *slot, u32 width)
+{
+	struct kapf_tally *tally = &slot->schema->tally;
+
+	tally->nr_waiting--;
+	tally->waiting_seats -= width;
+	kapf_deadlines_remove(&level->waits, &slot->deadline);
+}
+
+static void kapf_level_rejected(struct kapf_level *level,
+				struct kapf_slot *slot,
+				enum kapf_rejection reason)
+{
+	level->rejected[reason]++;
+	slot->schema->tally.rejected[reason]++;
+}
+
+/* Count a refusal, and make ADMIT's value of it. */
+static u16 kapf_level_refuse(struct kapf_level *level, struct kapf_slot *slot,
+			     enum kapf_rejection reason, u64 now)
+{
+	static const u8 verdicts[] = {
+		[KAPF_REJECTION_QUEUE_FULL] = KAPF_QUEUE_FULL,
+		[KAPF_REJECTION_CONCURRENCY_LIMIT] = KAPF_CONCURRENCY_LIMIT,
+		[KAPF_REJECTION_TIME_OUT] = KAPF_TIME_OUT,
+	};
+	u64 second = div_u64(now, NSEC_PER_SEC);
+
+	kapf_level_rejected(level, slot, reason);
+	return verdicts[reason] |
+	       kapf_retry_after_drop(&level->retry_after, second) << 8;
+}
+
+/* The engine has dispatched a request that waited. */
+static void kapf_level_dispatched(struct kapf_queueset *qs,
+				  struct kapf_request *req, u32 width)
+{
+	struct kapf_level *level = container_of(qs, struct kapf_level, qs);
+	struct kapf_slot *slot = container_of(req, struct kapf_slot, request);
+
+	kapf_level_dequeued(level, slot, width);
+	kapf_level_seated(level, slot);
+	kapf_wakeups_add(level->wakeups, slot);
+	kapf_slot_set(slot, KAPF_SLOT_GRANTED);
+}
+
+/* Seat what fits.  Called with the lock held, returns without it. */
+static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
+	__releases(&level->lock)
+{
+	struct kapf_wakeups wakeups __uninitialized;
+	bool more;
+
+	for (;;) {
+		wakeups.nr = 0;
+		level->wakeups = &wakeups;
+		more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
+		spin_unlock(&level->lock);
+		kapf_wakeups_wake(&wakeups);
+		if (!more)
+			return;
+		spin_lock(&level->lock);
+	}
+}
+
+static void kapf_level_unlock(struct kapf_level *level, u64 now)
+	__releases(&level->lock)
+{
+	if (level->qs.nr_waiting)
+		kapf_level_dispatch_unlock(level, now);
+	else
+		spin_unlock(&level->lock);
+}
+
+static u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
+			     u64 now)
+{
+	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
+	u32 width = kapf_request_width(&slot->request);
+
+	slot->request.queue = NULL;
+	slot->request.start = now;
+	this_cpu_inc(level->exempt->dispatched);
+	this_cpu_add(level->exempt->seats_in_use, width);
+	this_cpu_inc(tally->dispatched);
+	this_cpu_add(tally->seats_in_use, width);
+	kapf_slot_set(slot, KAPF_SLOT_EXECUTING);
+	return KAPF_EXECUTE;
+}
+
+static void kapf_exempt_release(struct kapf_level *level,
+				struct kapf_slot *slot)
+{
+	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
+	u32 width = kapf_request_width(&slot->request);
+
+	this_cpu_sub(tally->seats_in_use, width);
+	this_cpu_inc(tally->released);
+	this_cpu_sub(level->exempt->seats_in_use, width);
+	this_cpu_inc(level->exempt->released);
+	kapf_slot_set(slot, KAPF_SLOT_FREE);
+}
+
+static u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
+			      bool linger, u64 now)
+{
+	u64 latency = slot->request.additional_latency;
+
+	this_cpu_inc(slot->schema->exempt->finished);
+	this_cpu_inc(level->exempt->finished);
+	if (!latency || !linger) {
+		kapf_exempt_release(level, slot);
+		return 0;
+	}
+	spin_lock(&level->lock);
+	kapf_deadlines_add(&level->lingers, &slot->deadline, now + latency);
+	kapf_slot_set(slot, KAPF_SLOT_LINGERING);
+	spin_unlock(&level->lock);
+	return latency;
+}
+
+/**
+ * kapf_exempt_sum() - the tally of an exempt level or schema
+ * @tally: per CPU
+ * @sum: out
+ */
+void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
+		     struct kapf_exempt_tally *sum)
+{
+	int cpu;
+
+	*sum = (struct kapf_exempt_tally) { };
+	for_each_possible_cpu(cpu) {
+		const struct kapf_exempt_tally *t = per_cpu_ptr(tally, cpu);
+
+		sum->dispatched += READ_ONCE(t->dispatched);
+		sum->finished += READ_ONCE(t->finished);
+		sum->released += READ_ONCE(t->released);
+		sum->seats_in_use += READ_ONCE(t->seats_in_use);
+	}
+}
+
+/* The seats of a finished request are free, and so is its slot. */
+static void kapf_level_released(struct kapf_slot *slot)
+{
+	slot->schema->tally.seats_in_use -= kapf_request_width(&slot->request);
+	kapf_slot_set(slot, KAPF_SLOT_FREE);
+}
+
+static enum kapf_admission kapf_level_decide(struct kapf_level *level,
+					     struct kapf_slot *slot, u64 hash)
+{
+	struct kapf_queueset *qs = &level->qs;
+
+	if (slot->flags & KAPF_OP_NOQUEUE &&
+	    !kapf_queueset_has_room(qs, kapf_request_width(&slot->request)))
+		return KAPF_ADMISSION_CONCURRENCY_LIMIT;
+	return kapf_queueset_admit(qs, &slot->request, hash, slot->arrival);
+}
+
+/**
+ * kapf_level_admit() - a request arrives
+ * @level: of its schema
+ * @slot: claimed; with schema, flags, and the request's seats and latency
+ * @hash: of its flow
+ * @max_wait: how long the caller will wait
+ *
+ * Return: ADMIT's value, and the slot is EXECUTING where that is KAPF_EXECUTE;
+ * or 0: it waits, in the name of the calling task.
+ */
+u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
+		     u64 max_wait)
+{
+	u64 now = ktime_get_ns();
+	u16 value = 0;
+
+	slot->arrival = now;
+	if (level->exempt)
+		return kapf_exempt_admit(level, slot, now);
+
+	spin_lock(&level->lock);
+	switch (kapf_level_decide(level, slot, hash)) {
+	case KAPF_ADMISSION_SEATED:
+		kapf_level_seated(level, slot);
+		kapf_slot_set(slot, KAPF_SLOT_EXECUTING);
+		value = KAPF_EXECUTE;
+		break;
+	case KAPF_ADMISSION_QUEUED:
+		kapf_level_queued(level, slot, now + max_wait);
+		kapf_level_dispatch_unlock(level, now);
+		return 0;
+	case KAPF_ADMISSION_QUEUE_FULL:
+		value = kapf_level_refuse(level, slot,
+					  KAPF_REJECTION_QUEUE_FULL, now);
+		break;
+	case KAPF_ADMISSION_CONCURRENCY_LIMIT:
+		value = kapf_level_refuse(level, slot,
+					  KAPF_REJECTION_CONCURRENCY_LIMIT,
+					  now);
+		break;
+	}
+	spin_unlock(&level->lock);
+	return value;
+}
+
+/**
+ * kapf_level_finish() - a request has been served
+ * @level: of its schema
+ * @slot: claimed by who found it EXECUTING
+ * @linger: keep its seats for its additional latency
+ *
+ * Return: ns that the seats linger, and the slot is LINGERING; or 0, and it is
+ * FREE.
+ */
+u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
+		      bool linger)
+{
+	u64 now = ktime_get_ns();
+	u64 latency;
+
+	if (level->exempt)
+		return kapf_exempt_finish(level, slot, linger, now);
+
+	spin_lock(&level->lock);
+	slot->schema->tally.finished++;
+	kapf_queueset_finish(&level->qs, &slot->request, now);
+	latency = slot->request.additional_latency;
+	if (latency && linger) {
+		kapf_deadlines_add(&level->lingers, &slot->deadline,
+				   now + latency);
+		kapf_slot_set(slot, KAPF_SLOT_LINGERING);
+	} else {
+		if (latency)
+			kapf_queueset_release(&level->qs, &slot->request, now);
+		latency = 0;
+		kapf_level_released(slot);
+	}
+	kapf_level_unlock(level, now);
+	return latency;
+}
+
+/**
+ * kapf_level_cancel() - a request does not want to wait any more
+ * @level: of its schema
+ * @slot: was WAITING a moment ago
+ *
+ * Return: whether it was still waiting: then it has left its queue, the slot is
+ * FREE, and its waiter has been woken.
+ */
+bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot)
+{
+	struct task_struct *waiter;
+	u64 now = ktime_get_ns();
+
+	spin_lock(&level->lock);
+	if (atomic_read(&slot->state) != KAPF_SLOT_WAITING) {
+		spin_unlock(&level->lock);
+		return false;
+	}
+	waiter = slot->waiter;
+	kapf_queueset_cancel(&level->qs, &slot->request, now);
+	kapf_level_dequeued(level, slot, kapf_request_width(&slot->request));
+	kapf_level_rejected(level, slot, KAPF_REJECTION_CANCELLED);
+	kapf_slot_set(slot, KAPF_SLOT_FREE);
+	kapf_level_unlock(level, now);
+	wake_up_process(waiter);
+	return true;
+}
+
+/* An additional latency is over.  Called with the lock held. */
+static void kapf_level_end_linger(struct kapf_level *level,
+				  struct kapf_slot *slot, u64 now)
+{
+	kapf_deadlines_remove(&level->lingers, &slot->deadline);
+	if (level->exempt) {
+		kapf_exempt_release(level, slot);
+	} else {
+		kapf_queueset_release(&level->qs, &slot->request, now);
+		kapf_level_released(slot);
+	}
+}
+
+/**
+ * kapf_level_release() - do not let the seats of a request linger any more
+ * @level: of its schema
+ * @slot: was LINGERING a moment ago
+ */
+void kapf_level_release(struct kapf_level *level, struct kapf_slot *slot)
+{
+	u64 now = ktime_get_ns();
+
+	spin_lock(&level->lock);
+	if (atomic_read(&slot->state) == KAPF_SLOT_LINGERING)
+		kapf_level_end_linger(level, slot, now);
+	kapf_level_unlock(level, now);
+}
+
+static struct kapf_slot *kapf_deadlines_due_slot(struct kapf_deadlines *d,
+						 u64 now)
+{
+	struct kapf_deadline *due = kapf_deadlines_due(d, now);
+
+	return due ? container_of(due, struct kapf_slot, deadline) : NULL;
+}
+
+static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
+{
+	struct kapf_level *level = container_of(timer, struct kapf_level,
+						lingers.timer);
+	u64 now = ktime_get_ns();
+	struct kapf_slot *slot;
+	unsigned int nr;
+
+	spin_lock(&level->lock);
+	kapf_deadlines_fired(&level->lingers);
+	for (;;) {
+		for (nr = 0; nr < KAPF_ROUND; nr++) {
+			slot = kapf_deadlines_due_slot(&level->lingers, now);
+			if (!slot)
+				break;
+			kapf_level_end_linger(level, slot, now);
+		}
+		spin_unlock(&level->lock);
+		spin_lock(&level->lock);
+		kapf_level_unlock(level, now);
+		if (nr < KAPF_ROUND)
+			return HRTIMER_NORESTART;
+		spin_lock(&level->lock);
+	}
+}
+
+static void kapf_level_time_out(struct kapf_level *level,
+				struct kapf_slot *slot, u64 now)
+{
+	kapf_queueset_cancel(&level->qs, &slot->request, now);
+	kapf_level_dequeued(level, slot, kapf_request_width(&slot->request));
+	slot->refusal = kapf_level_refuse(level, slot, KAPF_REJECTION_TIME_OUT,
+					  now);
+	kapf_slot_set(slot, KAPF_SLOT_REFUSED);
+}
+
+static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
+{
+	struct kapf_level *level = container_of(timer, struct kapf_level,
+						waits.timer);
+	struct kapf_wakeups wakeups __uninitialized;
+	u64 now = ktime_get_ns();
+	struct kapf_slot *slot;
+
+	spin_lock(&level->lock);
+	kapf_deadlines_fired(&level->waits);
+	for (;;) {
+		for (wakeups.nr = 0; wakeups.nr < KAPF_ROUND;) {
+			slot = kapf_deadlines_due_slot(&level->waits, now);
+			if (!slot)
+				break;
+			kapf_wakeups_add(&wakeups, slot);
+			kapf_level_time_out(level, slot, now);
+		}
+		spin_unlock(&level->lock);
+		kapf_wakeups_wake(&wakeups);
+		spin_lock(&level->lock);
+		kapf_level_unlock(level, now);
+		if (wakeups.nr < KAPF_ROUND)
+			return HRTIMER_NORESTART;
+		spin_lock(&level->lock);
+	}
+}
+
+/**
+ * kapf_level_create() - a level that nobody can reach yet
+ * @exempt: it will have no limit
+ *
+ * Return: NULL when memory is short.
+ */
+struct kapf_level *kapf_level_create(bool exempt)
+{
+	struct kapf_level *level = kzalloc(sizeof(*level), GFP_KERNEL_ACCOUNT);
+
+	if (!level)
+		return NULL;
+	if (exempt) {
+		level->exempt = alloc_percpu_gfp(struct kapf_exempt_tally,
+						 GFP_KERNEL_ACCOUNT);
+		if (!level->exempt) {
+			kfree(level);
+			return NULL;
+		}
+	}
+	spin_lock_init(&level->lock);
+	level->qs.dispatched = kapf_level_dispatched;
+	kapf_deadlines_init(&level->waits, kapf_level_waits_fire);
+	kapf_deadlines_init(&level->lingers, kapf_level_lingers_fire);
+	kapf_retry_after_init(&level->retry_after);
+	return level;
+}
+
+/**
+ * kapf_level_destroy() - free a level
+ * @level: idle, and nobody can reach it any more; may be NULL
+ */
+void kapf_level_destroy(struct kapf_level *level)
+{
+	if (!level)
+		return;
+	kapf_deadlines_destroy(&level->waits);
+	kapf_deadlines_destroy(&level->lingers);
+	kvfree(level->qs.queues);
+	kvfree(level->config);
+	free_percpu(level->exempt);
+	kfree(level);
+}
+
+/**
+ * kapf_level_configure() - give a level its limit and its queues
+ * @level: idle, and nobody admits to it
+ * @config: becomes the level's
+ * @queues: config->queues of them, become the level's
+ */
+void kapf_level_configure(struct kapf_level *level,
+			  struct kapf_config_level *config,
+			  struct kapf_queue *queues)
+{
+	kvfree(level->qs.queues);
+	kvfree(level->config);
+	level->config = config;
+	kapf_queueset_init(&level->qs, queues, config->queues,
+			   config->hand_size, config->queue_length_limit,
+			   config->nominal_seats);
+}
+
+/**
+ * kapf_level_idle() - does it hold no request at all?
+ * @level: nobody admits to it, so that true stays true
+ */
+bool kapf_level_idle(struct kapf_level *level)
+{
+	bool idle;
+
+	if (level->exempt) {
+		struct kapf_exempt_tally sum;
+
+		kapf_exempt_sum(level->exempt, &sum);
+		return sum.dispatched == sum.released;
+	}
+	spin_lock_bh(&level->lock);
+	idle = kapf_queueset_idle(&level->qs);
+	spin_unlock_bh(&level->lock);
+	return idle;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KAPF_LEVEL_H
+#define KAPF_LEVEL_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/kapf.h>
+
+#include "deadline.h"
+#include "engine/queueset.h"
+#include "engine/retryafter.h"
+
+struct kapf_schema;
+struct kapf_wakeups;
+
+/**
+ * enum kapf_slot_state - what a slot is doing
+ * @KAPF_SLOT_FREE: nothing
+ * @KAPF_SLOT_CLAIMED: a call is at work on it
+ * @KAPF_SLOT_WAITING: its request is in a queue
+ * @KAPF_SLOT_GRANTED: its request has been dispatched, its waiter has not seen
+ *	it
+ * @KAPF_SLOT_EXECUTING: its request holds seats
+ * @KAPF_SLOT_REFUSED: its request has been refused, its waiter has not seen it
+ * @KAPF_SLOT_LINGERING: its request has finished and still holds its seats
+ *
+ * Calls take a slot by compare-and-exchange: FREE to CLAIMED for ADMIT,
+ * EXECUTING to CLAIMED for FINISH and the end of the session, GRANTED to
+ * EXECUTING for the waiter and the end of the session.  WAITING and LINGERING
+ * are left under the level's lock only.
+ */
+enum kapf_slot_state {
+	KAPF_SLOT_FREE,
+	KAPF_SLOT_CLAIMED,
+	KAPF_SLOT_WAITING,
+	KAPF_SLOT_GRANTED,
+	KAPF_SLOT_EXECUTING,
+	KAPF_SLOT_REFUSED,
+	KAPF_SLOT_LINGERING,
+};
+
+/**
+ * struct kapf_slot - room for one request of a session
+ * @state: enum kapf_slot_state
+ * @refusal: of a refused request: ADMIT's value
+ * @flags: KAPF_OP_*
+ * @schema: that the request belongs to, and by it the level
+ * @arrival: time of the request's arrival
+ * @waiter: the task to wake, while it waits
+ * @request: for the engine
+ * @deadline: of the wait, or of the additional latency
+ *
+ * A request that never waits uses the first cache line only.
+ */
+struct kapf_slot {
+	atomic_t state;
+	u16 refusal;
+	u16 flags;
+	struct kapf_schema *schema;
+	u64 arrival;
+	struct task_struct *waiter;
+	struct kapf_request request;
+	struct kapf_deadline deadline;
+} __aligned(128);
+
+enum kapf_rejection {
+	KAPF_REJECTION_QUEUE_FULL,
+	KAPF_REJECTION_CONCURRENCY_LIMIT,
+	KAPF_REJECTION_TIME_OUT,
+	KAPF_REJECTION_CANCELLED,
+	KAPF_REJECTIONS,
+};
+
+/**
+ * struct kapf_tally - what a level counts, and each schema for itself
+ * @dispatched: requests ever seated
+ * @finished: requests ever served
+ * @rejected: requests ever refused, by enum kapf_rejection
+ * @seats_in_use: at present
+ * @nr_waiting: at present
+ * @waiting_seats: at present
+ */
+struct kapf_tally {
+	u64 dispatched;
+	u64 finished;
+	u64 rejected[KAPF_REJECTIONS];
+	u32 seats_in_use;
+	u32 nr_waiting;
+	u32 waiting_seats;
+};
+
+/**
+ * struct kapf_exempt_tally - the same where no lock is taken; to be summed over
+ *	the CPUs
+ * @dispatched: requests ever seated
+ * @finished: requests ever served
+ * @released: requests whose seats have been released
+ * @seats_in_use: at present; negative where seats taken elsewhere were released
+ */
+struct kapf_exempt_tally {
+	u64 dispatched;
+	u64 finished;
+	u64 released;
+	s64 seats_in_use;
+};
+
+/**
+ * struct kapf_level - a priority level at work
+ * @lock: protects everything in here that changes, and the tallies of the
+ *	schemas of this level, but not @exempt
+ * @qs: its seats and queues
+ * @rejected: requests ever refused, by enum kapf_rejection
+ * @dispatched: requests ever seated
+ * @waits: when those in its queues give up
+ * @lingers: when the seats of those that have finished are released
+ * @retry_after: what refused clients are told
+ * @wakeups: where the engine's dispatches are noted, while the lock is held
+ * @exempt: NULL: the level is limited
+ * @id: for user space
+ * @config: as it was configured, with its metadata
+ */
+struct kapf_level {
+	spinlock_t lock; /* everything in here that changes */
+	struct kapf_queueset qs;
+	u64 rejected[KAPF_REJECTIONS];
+	u64 dispatched;
+	struct kapf_deadlines waits;
+	struct kapf_deadlines lingers;
+	struct kapf_retry_after retry_after;
+	struct kapf_wakeups *wakeups;
+	struct kapf_exempt_tally __percpu *exempt;
+	u32 id;
+	struct kapf_config_level *config;
+};
+
+/**
+ * struct kapf_schema - a FlowSchema, bound to its priority level
+ * @id: for user space
+ * @level: NULL: it is dangling
+ * @tally: of a schema of a limited level
+ * @exempt: of a schema of an exempt level
+ * @config: as it was configured, with its rules and metadata
+ */
+struct kapf_schema {
+	u32 id;
+	struct kapf_level *level;
+	struct kapf_tally tally;
+	struct kapf_exempt_tally __percpu *exempt;
+	struct kapf_config_schema *config;
+};
+
+struct kapf_level *kapf_level_create(bool exempt);
+void kapf_level_destroy(struct kapf_level *level);
+void kapf_level_configure(struct kapf_level *level,
+			  struct kapf_config_level *config,
+			  struct kapf_queue *queues);
+bool kapf_level_idle(struct kapf_level *level);
+
+u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
+		     u64 max_wait);
+u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
+		      bool linger);
+bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot);
+void kapf_level_release(struct kapf_level *level, struct kapf_slot *slot);
+
+void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
+		     struct kapf_exempt_tally *sum);
+
+#endif /* KAPF_LEVEL_H */

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kapf: Kubernetes API Priority and Fairness inside the kernel.
+ *
+ * The module's beginning and end, and its parameters.
+ */
+
+#include <linux/init.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "config.h"
+#include "device.h"
+#include "instance.h"
+
+static unsigned int kapf_nr_instances = 1;
+module_param_named(instances, kapf_nr_instances, uint, 0444);
+MODULE_PARM_DESC(instances, "Number of independent budgets, 1 to 16 (default 1)");
+
+unsigned int kapf_max_inflight = 65536;
+module_param_named(max_inflight, kapf_max_inflight, uint, 0444);
+MODULE_PARM_DESC(max_inflight, "Most slots of one session, 1 to 65536 (default 65536)");
+
+unsigned int kapf_max_sessions = 64;
+module_param_named(max_sessions, kapf_max_sessions, uint, 0444);
+MODULE_PARM_DESC(max_sessions, "Most sessions of one user in each instance (default 64)");
+
+unsigned int kapf_max_queues = 16384;
+module_param_named(max_queues, kapf_max_queues, uint, 0444);
+MODULE_PARM_DESC(max_queues, "Most queues of all levels of an instance (default 16384)");
+
+static struct kapf_instance *kapf_instances[KAPF_MAX_INSTANCES];
+
+static void kapf_instance_destroy(struct kapf_instance *instance)
+{
+	kapf_device_destroy(instance);
+	kapf_config_destroy(instance);
+	kfree(instance);
+}
+
+static struct kapf_instance *kapf_instance_create(unsigned int number)
+{
+	struct kapf_instance *instance = kzalloc(sizeof(*instance),
+						 GFP_KERNEL);
+	int ret;
+
+	if (!instance)
+		return ERR_PTR(-ENOMEM);
+	instance->number = number;
+	mutex_init(&instance->config_lock);
+	mutex_init(&instance->sessions_lock);
+	INIT_LIST_HEAD(&instance->sessions);
+	ret = kapf_config_init(instance);
+	if (ret)
+		goto err_free;
+	ret = kapf_device_init(instance);
+	if (ret)
+		goto err_config;
+	return instance;
+
+err_config:
+	kapf_config_destroy(instance);
+err_free:
+	kfree(instance);
+	return ERR_PTR(ret);
+}
+
+static void kapf_exit(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kapf_instances) && kapf_instances[i]; i++)
+		kapf_instance_destroy(kapf_instances[i]);
+}
+
+static int __init kapf_module_init(void)
+{
+	unsigned int i;
+
+	if (!kapf_nr_instances || kapf_nr_instances > KAPF_MAX_INSTANCES ||
+	    !kapf_max_inflight || kapf_max_inflight > 65536 ||
+	    !kapf_max_sessions) {
+		pr_err("kapf: a parameter is out of its range, see modinfo\n");
+		return -EINVAL;
+	}
+	for (i = 0; i < kapf_nr_instances; i++) {
+		struct kapf_instance *instance = kapf_instance_create(i);
+
+		if (IS_ERR(instance)) {
+			kapf_exit();
+			return PTR_ERR(instance);
+		}
+		kapf_instances[i] = instance;
+	}
+	return 0;
+}
+
+static void __exit kapf_module_exit(void)
+{
+	kapf_exit();
+}
+
+module_init(kapf_module_init);
+module_exit(kapf_module_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Kubernetes API Priority and Fairness");
+MODULE_AUTHOR("The kapf authors");

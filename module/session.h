@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KAPF_SESSION_H
+#define KAPF_SESSION_H
+
+#include <linux/fs.h>
+#include <linux/list.h>
+#include <linux/pid.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include <linux/kapf.h>
+
+#include "instance.h"
+#include "level.h"
+
+enum kapf_session_state {
+	KAPF_SESSION_NEW,
+	KAPF_SESSION_ATTACHED,
+	KAPF_SESSION_ENDED,
+};
+
+/**
+ * struct kapf_label - what GET_REQUESTS shows of the request in a slot
+ * @len: of @text
+ * @text: nine strings
+ */
+struct kapf_label {
+	u16 len;
+	char text[];
+};
+
+/**
+ * struct kapf_session - one open file of a submit node
+ * @state: enum kapf_session_state; changed under the instance's sessions_lock
+ * @nr_slots: how many
+ * @owner: the process that attached
+ * @slots: its requests
+ * @generation: of the configuration that it read last
+ * @instance: that it belongs to
+ * @label_bytes: room for the text of each label
+ * @label_stride: distance of two labels
+ * @labels: one struct kapf_label a slot
+ * @id: its number
+ * @uid: who attached
+ * @attached: when, CLOCK_REALTIME
+ * @server: name of the server
+ * @link: in the instance's sessions
+ */
+struct kapf_session {
+	int state;
+	u32 nr_slots;
+	struct pid *owner;
+	struct kapf_slot *slots;
+	u64 generation;
+	struct kapf_instance *instance;
+	u32 label_bytes;
+	u32 label_stride;
+	void *labels;
+	u64 id;
+	kuid_t uid;
+	u64 attached;
+	char server[KAPF_SERVER_BYTES];
+	struct list_head link;
+};
+
+static inline struct kapf_label *
+kapf_session_label(const struct kapf_session *session, u32 slot)
+{
+	return session->labels + (size_t)slot * session->label_stride;
+}
+
+struct kapf_session *kapf_session_create(struct kapf_instance *instance);
+void kapf_session_destroy(struct kapf_session *session);
+void kapf_session_flush(struct kapf_session *session, struct file *file);
+int kapf_session_check(const struct kapf_session *session);
+int kapf_session_attach(struct kapf_session *session,
+			struct kapf_attach *attach);
+long kapf_session_admit(struct kapf_session *session,
+			const struct kapf_op __user *uop);
+long kapf_session_finish(struct kapf_session *session, unsigned long slot);
+
+#endif /* KAPF_SESSION_H */

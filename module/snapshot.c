@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What can be seen from outside: statistics, requests, sessions.
+ *
+ * Everything is first gathered in kernel memory, in pieces of a bounded size,
+ * and copied to the user when no lock is held any more.  Nothing here costs the
+ * admit and finish paths anything but what they count.
+ */
+
+#include <linux/cred.h>
+#include <linux/ktime.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <linux/uidgid.h>
+
+#include "config.h"
+#include "snapshot.h"
+
+/* Memory for one piece, and slots looked at for it under sessions_lock. */
+#define KAPF_PIECE_BYTES (64 * 1024)
+#define KAPF_PIECE_SLOTS 4096
+
+/* One element for a caller whose elements may be longer or shorter than ours. */
+static int kapf_put_element(u64 array, u32 index, u32 stride,
+			    const void *element, size_t size)
+{
+	void __user *to = u64_to_user_ptr(array + (u64)index * stride);
+
+	if (copy_to_user(to, element, min_t(size_t, size, stride)))
+		return -EFAULT;
+	if (stride > size && clear_user(to + size, stride - size))
+		return -EFAULT;
+	return 0;
+}
+
+static int kapf_put_array(u64 array, u32 nr, u32 stride, const void *elements,
+			  size_t size)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < nr; i++)
+		ret = kapf_put_element(array, i, stride, elements + i * size,
+				       size);
+	return ret;
+}
+
+static void kapf_read_limited_level(struct kapf_level *level,
+				    struct kapf_level_stats *stats)
+{
+	const struct kapf_queueset *qs = &level->qs;
+
+	spin_lock_bh(&level->lock);
+	stats->current_seats = qs->seats;
+	stats->executing_requests = qs->nr_executing;
+	stats->lingering_requests = qs->nr_lingering;
+	stats->seats_in_use = qs->seats_in_use;
+	stats->waiting_requests = qs->nr_waiting;
+	stats->waiting_seats = qs->waiting_seats;
+	stats->active_queues = qs->nr_backlogged;
+	stats->queues = qs->nr_queues;
+	stats->retry_after = level->retry_after.seconds;
+	stats->dispatched = level->dispatched;
+	stats->rejected_queue_full =
+		level->rejected[KAPF_REJECTION_QUEUE_FULL];
+	stats->rejected_concurrency_limit =
+		level->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
+	stats->rejected_time_out = level->rejected[KAPF_REJECTION_TIME_OUT];
+	stats->rejected_cancelled = level->rejected[KAPF_REJECTION_CANCELLED];
+	stats->no_accommodation = qs->no_accommodation;
+	stats->current_r = qs->current_r;
+	spin_unlock_bh(&level->lock);
+}
+
+static void kapf_read_exempt_level(struct kapf_level *level,
+				   struct kapf_level_stats *stats)
+{
+	struct kapf_exempt_tally sum;
+
+	kapf_exempt_sum(level->exempt, &sum);
+	stats->executing_requests = sum.dispatched - sum.finished;
+	stats->lingering_requests = sum.finished - sum.released;
+	stats->seats_in_use = sum.seats_in_use;
+	stats->dispatched = sum.dispatched;
+}
+
+static void kapf_read_level(struct kapf_level *level,
+			    struct kapf_level_stats *stats)
+{
+	stats->id = level->id;
+	stats->type = level->config->type;
+	stats->nominal_seats = level->config->nominal_seats;
+	memcpy(stats->name, level->config->name, sizeof(stats->name));
+	if (level->exempt)
+		kapf_read_exempt_level(level, stats);
+	else
+		kapf_read_limited_level(level, stats);
+}
+
+static void kapf_read_limited_schema(struct kapf_schema *schema,
+				     struct kapf_schema_stats *stats)
+{
+	const struct kapf_tally *tally = &schema->tally;
+
+	spin_lock_bh(&schema->level->lock);
+	stats->executing_requests = tally->dispatched - tally->finished;
+	stats->seats_in_use = tally->seats_in_use;
+	stats->waiting_requests = tally->nr_waiting;
+	stats->waiting_seats = tally->waiting_seats;
+	stats->dispatched = tally->dispatched;
+	stats->rejected_queue_full = tally->rejected[KAPF_REJECTION_QUEUE_FULL];
+	stats->rejected_concurrency_limit =
+		tally->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
+	stats->rejected_time_out = tally->rejected[KAPF_REJECTION_TIME_OUT];
+	stats->rejected_cancelled = tally->rejected[KAPF_REJECTION_CANCELLED];
+	spin_unlock_bh(&schema->level->lock);
+}
+
+static void kapf_read_schema(struct kapf_schema *schema,
+			     struct kapf_schema_stats *stats)
+{
+	struct kapf_exempt_tally sum;
+
+	stats->id = schema->id;
+	if (!schema->level)
+		return;
+	stats->level = schema->level->id;
+	if (!schema->level->exempt) {
+		kapf_read_limited_schema(schema, stats);
+		return;
+	}
+	kapf_exempt_sum(schema->exempt, &sum);
+	stats->executing_requests = sum.dispatched - sum.finished;
+	stats->seats_in_use = sum.seats_in_use;
+	stats->dispatched = sum.dispatched;
+}
+
+/* What GET_STATS gathers before it copies. */
+struct kapf_stats {
+	struct kapf_level_stats levels[KAPF_MAX_LEVELS];
+	struct kapf_schema_stats schemas[KAPF_MAX_SCHEMAS];
+};
+
+static void kapf_read_stats(const struct kapf_active_config *config,
+			    struct kapf_stats *stats)
+{
+	u32 i;
+
+	for (i = 0; i < config->nr_levels; i++)
+		kapf_read_level(config->levels[i], &stats->levels[i]);
+	for (i = 0; i < config->nr_schemas; i++)
+		kapf_read_schema(config->schemas[i], &stats->schemas[i]);
+}
+
+/**
+ * kapf_snapshot_stats() - KAPF_GET_STATS
+ * @instance: that is looked into
+ * @get: its argument, in the kernel; in and out
+ *
+ * Return: as the ABI says.
+ */
+int kapf_snapshot_stats(struct kapf_instance *instance,
+			struct kapf_get_stats *get)
+{
+	u32 level_room = get->nr_levels, schema_room = get->nr_schemas;
+	const struct kapf_active_config *config;
+	struct kapf_stats *stats;
+	int ret;
+
+	if (get->reserved || get->level_size < sizeof(stats->levels[0]) ||
+	    get->schema_size < sizeof(stats->schemas[0]))
+		return -EINVAL;
+	stats = kvzalloc(sizeof(*stats), GFP_KERNEL_ACCOUNT);
+	if (!stats)
+		return -ENOMEM;
+	ret = mutex_lock_interruptible(&instance->config_lock);
+	if (ret)
+		goto free;
+	config = kapf_config_locked(instance);
+	get->time = ktime_get_ns();
+	kapf_read_stats(config, stats);
+	get->nr_levels = config->nr_levels;
+	get->nr_schemas = config->nr_schemas;
+	get->server_seats = kapf_server_seats(config);
+	get->generation = config->generation;
+	get->nr_sessions = READ_ONCE(instance->nr_sessions);
+	mutex_unlock(&instance->config_lock);
+
+	ret = kapf_put_array(get->levels, min(level_room, get->nr_levels),
+			     get->level_size, stats->levels,
+			     sizeof(stats->levels[0]));
+	if (!ret)
+		ret = kapf_put_array(get->schemas,
+				     min(schema_room, get->nr_schemas),
+				     get->schema_size, stats->schemas,
+				     sizeof(stats->schemas[0]));
+free:
+	kvfree(stats);
+	return ret;
+}
+
+/* CLOCK_REALTIME of a moment of CLOCK_MONOTONIC. */
+static u64 kapf_real_time(u64 monotonic)
+{
+	return ktime_to_ns(ktime_mono_to_real(ns_to_ktime(monotonic)));
+}
+
+static u32 kapf_request_state(const struct kapf_slot *slot)
+{
+	switch (atomic_read_acquire(&slot->state)) {
+	case KAPF_SLOT_WAITING:
+		return KAPF_REQUEST_WAITING;
+	case KAPF_SLOT_GRANTED:
+	case KAPF_SLOT_EXECUTING:
+		return KAPF_REQUEST_EXECUTING;
+	case KAPF_SLOT_LINGERING:
+		return KAPF_REQUEST_LINGERING;
+	default:
+		return 0;
+	}
+}
+
+static void kapf_copy_slot(const struct kapf_slot *slot,
+			   const struct kapf_schema *schema,
+			   struct kapf_request_info *info)
+{
+	const struct kapf_level *level = schema->level;
+	const struct kapf_request *req = &slot->request;
+
+	info->state = kapf_request_state(slot);
+	info->level = level->id;
+	info->schema = schema->id;
+	info->queue = -1;
+	if (req->queue) {
+		info->queue = kapf_queue_index(&level->qs, req->queue);
+		info->queue_position = req->position;
+	}
+	info->initial_seats = req->initial_seats;
+	info->final_seats = req->final_seats;
+	info->flags = slot->flags;
+	info->additional_latency = req->additional_latency;
+	info->arrival = kapf_real_time(slot->arrival);
+	if (info->state != KAPF_REQUEST_WAITING)
+		info->start = kapf_real_time(req->start);
+}
+
+static void kapf_copy_label(const struct kapf_session *session, u32 slot,
+			    struct kapf_request_info *info, u32 room)
+{
+	const struct kapf_label *label = kapf_session_label(session, slot);
+
+	info->label_len = min_t(u32, READ_ONCE(label->len), room);
+	memcpy(info + 1, label->text, info->label_len);
+}
+
+/*
+ * The request in a slot, if it is in flight.  With config_lock held its schema
+ * and level stay.  Under the level's lock a limited request that is in flight
+ * cannot be replaced by another one; an exempt one can, which its arrival tells.
+ */
+static bool kapf_read_slot(const struct kapf_session *session, u32 index,
+			   struct kapf_request_info *info, u32 label_room)
+{
+	const struct kapf_slot *slot = &session->slots[index];
+	struct kapf_schema *schema;
+	u64 arrival;
+	bool same;
+
+	if (!kapf_request_state(slot))
+		return false;
+	schema = READ_ONCE(slot->schema);
+	memset(info, 0, sizeof(*info) + label_room);
+	info->session = session->id;
+	info->slot = index;
+
+	spin_lock_bh(&schema->level->lock);
+	arrival = READ_ONCE(slot->arrival);
+	same = kapf_request_state(slot) && READ_ONCE(slot->schema) == schema;
+	if (same) {
+		kapf_copy_slot(slot, schema, info);
+		kapf_copy_label(session, index, info, label_room);
+	}
+	spin_unlock_bh(&schema->level->lock);
+	return same && info->state && READ_ONCE(slot->arrival) == arrival &&
+	       kapf_request_state(slot);
+}
+
+/* Where a walk over requests is, and what it has gathered. */
+struct kapf_walk {
+	struct kapf_get_requests *get;
+	u32 stride;
+	void *piece;
+	u32 room;
+	u32 nr;
+};
+
+/* Gather from one session, from get->slot on; true: there may be more in it. */
+static bool kapf_walk_session(struct kapf_walk *walk,
+			      const struct kapf_session *session)
+{
+	struct kapf_get_requests *get = walk->get;
+	u32 end = session->nr_slots;
+	bool more = false;
+
+	if (get->slot < end && end - get->slot > KAPF_PIECE_SLOTS) {
+		end = get->slot + KAPF_PIECE_SLOTS;
+		more = true;
+	}
+	for (; get->slot < end; get->slot++) {
+		if (walk->nr == walk->room)
+			return true;
+		if (kapf_read_slot(session, get->slot,
+				   walk->piece + walk->nr * walk->stride,
+				   get->label_bytes))
+			walk->nr++;
+	}
+	return more;
+}
+
+/* The session that the walk is at, or the next one. */
+static struct kapf_session *kapf_walk_find(struct kapf_instance *instance,
+					   struct kapf_get_requests *get)
+{
+	struct kapf_session *session;
+
+	list_for_each_entry(session, &instance->sessions, link) {
+		if (session->id < get->session)
+			continue;
+		if (session->id > get->session)
+			get->slot = 0;
+		get->session = session->id;
+		return session;
+	}
+	return NULL;
+}
+
+/* Gather a piece; false: that was all. */
+static bool kapf_walk_piece(struct kapf_walk *walk,
+			    struct kapf_instance *instance,
+			    struct kapf_session *own)
+{
+	struct kapf_session *session = own;
+	bool more;
+
+	if (own)
+		return kapf_walk_session(walk, own);
+	mutex_lock(&instance->sessions_lock);
+	session = kapf_walk_find(instance, walk->get);
+	more = session;
+	if (session && !kapf_walk_session(walk, session)) {
+		walk->get->session++;
+		walk->get->slot = 0;
+	}
+	mutex_unlock(&instance->sessions_lock);
+	return more;
+}
+
+/* A user may not learn from positions how many others wait. */
+static void kapf_hide_positions(struct kapf_walk *walk)
+{
+	u32 i;
+
+	for (i = 0; i < walk->nr; i++) {
+		struct kapf_request_info *info;
+
+		info = walk->piece + i * walk->stride;
+		info->queue_position = 0;
+	}
+}
+
+/* One piece from the kernel to the user; 1: that was all. */
+static int kapf_walk_step(struct kapf_walk *walk,
+			  struct kapf_instance *instance,
+			  struct kapf_session *own, u32 wanted)
+{
+	struct kapf_get_requests *get = walk->get;
+	u32 stride = get->request_size + get->label_bytes;
+	bool more;
+	u32 i;
+	int ret;
+
+	walk->nr = 0;
+	walk->room = min_t(u32, KAPF_PIECE_BYTES / walk->stride,
+			   wanted - get->nr);
+	ret = mutex_lock_interruptible(&instance->config_lock);
+	if (ret)
+		return ret;
+	more = kapf_walk_piece(walk, instance, own);
+	mutex_unlock(&instance->config_lock);
+	if (own)
+		kapf_hide_positions(walk);
+
+	for (i = 0; i < walk->nr; i++, get->nr++) {
+		const struct kapf_request_info *info;
+		u64 to = get->requests + (u64)get->nr * stride;
+
+		info = walk->piece + i * walk->stride;
+		if (kapf_put_element(to, 0, get->request_size, info,
+				     sizeof(*info)) ||
+		    kapf_put_element(to + get->request_size, 0,
+				     get->label_bytes, info + 1,
+				     get->label_bytes))
+			return -EFAULT;
+	}
+	return !more;
+}
+
+/**
+ * kapf_snapshot_requests() - KAPF_GET_REQUESTS
+ * @instance: that is looked into
+ * @own: only of this session; NULL: of all
+ * @get: its argument, in the kernel; in and out
+ *
+ * Return: as the ABI says.
+ */
+int kapf_snapshot_requests(struct kapf_instance *instance,
+			   struct kapf_session *own,
+			   struct kapf_get_requests *get)
+{
+	struct kapf_walk walk = { .get = get };
+	u32 wanted = get->nr;
+	int ret = 0;
+
+	if (get->reserved || get->label_bytes > KAPF_MAX_LABEL_BYTES ||
+	    get->label_bytes % 8 || get->request_size % 8 ||
+	    get->request_size < sizeof(struct kapf_request_info) ||
+	    get->request_size > KAPF_PIECE_BYTES)
+		return -EINVAL;
+	walk.stride = sizeof(struct kapf_request_info) + get->label_bytes;
+	walk.piece = kvmalloc(KAPF_PIECE_BYTES, GFP_KERNEL_ACCOUNT);
+	if (!walk.piece)
+		return -ENOMEM;
+	get->nr = 0;
+	while (!ret && get->nr < wanted) {
+		ret = kapf_walk_step(&walk, instance, own, wanted);
+		cond_resched();
+	}
+	kvfree(walk.piece);
+	return min(ret, 0);
+}
+
+static void kapf_read_session(const struct kapf_session *session,
+			      struct kapf_session_info *info)
+{
+	u32 i;
+
+	*info = (struct kapf_session_info) {
+		.session = session->id,
+		.attached = session->attached,
+		.pid = pid_nr_ns(session->owner, task_active_pid_ns(current)),
+		.uid = from_kuid_munged(current_user_ns(), session->uid),
+		.slots = session->nr_slots,
+	};
+	memcpy(info->server, session->server, sizeof(info->server));
+	for (i = 0; i < session->nr_slots; i++) {
+		const struct kapf_slot *slot = &session->slots[i];
+		u32 state = kapf_request_state(slot);
+
+		info->waiting_requests += state == KAPF_REQUEST_WAITING;
+		info->executing_requests += state == KAPF_REQUEST_EXECUTING;
+		info->lingering_requests += state == KAPF_REQUEST_LINGERING;
+		if (state && state != KAPF_REQUEST_WAITING)
+			info->seats_in_use += kapf_request_width(&slot->request);
+	}
+}
+
+/**
+ * kapf_snapshot_sessions() - KAPF_GET_SESSIONS
+ * @instance: that is looked into
+ * @get: its argument, in the kernel; in and out
+ *
+ * Return: as the ABI says.
+ */
+int kapf_snapshot_sessions(struct kapf_instance *instance,
+			   struct kapf_get_sessions *get)
+{
+	struct kapf_session_info info;
+	u32 wanted = get->nr;
+	int ret = 0;
+
+	if (get->reserved || get->session_size < sizeof(info))
+		return -EINVAL;
+	for (get->nr = 0; !ret && get->nr < wanted; get->nr++) {
+		struct kapf_session *session;
+		bool found = false;
+
+		ret = mutex_lock_interruptible(&instance->sessions_lock);
+		if (ret)
+			break;
+		list_for_each_entry(session, &instance->sessions, link) {
+			found = session->id >= get->cursor;
+			if (found)
+				break;
+		}
+		if (found)
+			kapf_read_session(session, &info);
+		mutex_unlock(&instance->sessions_lock);
+		if (!found)
+			break;
+		get->cursor = info.session + 1;
+		ret = kapf_put_element(get->sessions, get->nr,
+				       get->session_size, &info, sizeof(info));
+		cond_resched();
+	}
+	return ret;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KAPF_SNAPSHOT_H
+#define KAPF_SNAPSHOT_H
+
+#include <linux/kapf.h>
+
+#include "instance.h"
+#include "session.h"
+
+int kapf_snapshot_stats(struct kapf_instance *instance,
+			struct kapf_get_stats *get);
+int kapf_snapshot_requests(struct kapf_instance *instance,
+			   struct kapf_session *own,
+			   struct kapf_get_requests *get);
+int kapf_snapshot_sessions(struct kapf_instance *instance,
+			   struct kapf_get_sessions *get);
+
+#endif /* KAPF_SNAPSHOT_H */
