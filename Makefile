@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What a person types; `make help` lists it.  Everything that is made lies in
+# build/.
+
+MAKEFLAGS += --no-print-directory
+# libkapf first: the others are linked with it.
+USERSPACE := $(patsubst %/Makefile,%,$(wildcard userspace/libkapf/Makefile) \
+	$(filter-out userspace/libkapf/%,$(wildcard userspace/*/Makefile)))
+
+all: modules tools tests
+
+help:
+	@echo 'all (default)  modules, tools and tests'
+	@echo 'modules        build/modules/KERNEL/kapf.ko, for each kernel'
+	@echo 'tools          the library, kapfctl and the demo, in build/lib and build/bin'
+	@echo 'tests          the test programs, in build/selftests'
+	@echo 'check          build everything anew, check the style, run all tests in all kernels'
+	@echo 'lint           check the style alone'
+	@echo 'demo           run the demo in a virtual machine'
+	@echo 'clean          remove build/'
+	@echo
+	@echo 'What is needed and lacking is installed first, by scripts/deps.'
+
+clean:
+	rm -rf build
+
+# Sets KERNELS.
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
+include build/deps.mk
+endif
+
+build/deps.mk: FORCE
+	@scripts/deps $@
+
+modules: $(KERNELS:%=build/modules/%/kapf.ko)
+
+build/modules/%/kapf.ko: FORCE
+	+@scripts/build-module $*
+
+tools:
+	@set -e; for dir in $(USERSPACE); do $(MAKE) -C $$dir; done
+
+tests: tools
+	@$(MAKE) -C selftests
+
+check:
+	@scripts/check $(KERNELS)
+
+lint:
+	@scripts/lint
+
+demo: modules tools
+	@userspace/demo/run
+
+FORCE:
+
+.PHONY: all help clean modules tools tests check lint demo FORCE
