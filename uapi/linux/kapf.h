@@ -338,11 +338,12 @@ enum kapf_distinguisher {
  * without reading them.  They are spec.rules of the FlowSchema as JSON in one
  * canonical form, so that equal rules are equal bytes: no white space; UTF-8
  * in which only quotes, backslashes and control characters are escaped, with
- * one letter where JSON has one and \u00xx (lower case) else; members in the order subjects, resourceRules,
- * nonResourceRules; of a subject kind, then user, group or serviceAccount, of
- * which name, of a service account namespace and name; of a resource rule
- * verbs, apiGroups, resources, clusterScope, namespaces; of a non-resource rule
- * verbs, nonResourceURLs.  A member that is false or an empty list is left out.
+ * one letter where JSON has one and \u00xx (lower case) else; members in the
+ * order subjects, resourceRules, nonResourceRules; of a subject kind, then user,
+ * group or serviceAccount, of which name, of a service account namespace and
+ * name; of a resource rule verbs, apiGroups, resources, clusterScope,
+ * namespaces; of a non-resource rule verbs, nonResourceURLs.  A member that is
+ * false or an empty list is left out.
  */
 struct kapf_config_schema {
 	__u32 record_size;
