@@ -130,6 +130,7 @@ static int kapf_prepare_level(struct kapf_change *change, u32 i)
 	struct kapf_level *present;
 	int ret;
 
+	change->error->object = KAPF_OBJECT_LEVEL;
 	change->error->index = i;
 	next->config = kapf_copy_record(record, record->record_size);
 	if (!next->config)
@@ -225,6 +226,7 @@ static int kapf_prepare_schema(struct kapf_change *change, u32 i)
 	struct kapf_schema *present;
 	int ret;
 
+	change->error->object = KAPF_OBJECT_SCHEMA;
 	change->error->index = i;
 	next->config = kapf_copy_record(record, record->record_size);
 	if (!next->config)
@@ -293,10 +295,8 @@ static int kapf_change_prepare(struct kapf_change *change)
 
 	for (i = 0; i < head->nr_levels; i++)
 		change->shares += change->image.levels[i]->nominal_shares;
-	change->error->object = KAPF_OBJECT_LEVEL;
 	for (i = 0; !ret && i < head->nr_levels; i++)
 		ret = kapf_prepare_level(change, i);
-	change->error->object = KAPF_OBJECT_SCHEMA;
 	for (i = 0; !ret && i < head->nr_schemas; i++)
 		ret = kapf_prepare_schema(change, i);
 	return ret ?: kapf_prepare_schema_ids(change);

@@ -6,8 +6,9 @@
  * it works on by compare-and-exchange (enum kapf_slot_state), so that calls on
  * different slots share nothing, and two on one slot cannot both go on.
  *
- * The end of a session may meet calls that are under way: an exiting process may
- * have threads with file tables of their own.  The state is set to ENDED first,
+ * The end of a session may meet calls that are under way: a process may close a
+ * file that other threads of it are using, while another process has it, too.
+ * The state is set to ENDED first,
  * then a grace period passes.  Calls look at the state in the RCU read section
  * in which they act, so that from then on none of them seats, queues or keeps
  * lingering anything, and the end finds each slot in a state that it can undo,
@@ -17,12 +18,13 @@
 
 #include <linux/bottom_half.h>
 #include <linux/ctype.h>
-#include <linux/file.h>
+#include <linux/fdtable.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -78,10 +80,8 @@ static int kapf_session_publish(struct kapf_session *session)
 	struct kapf_instance *instance = session->instance;
 
 	lockdep_assert_held(&instance->sessions_lock);
-	if (session->state == KAPF_SESSION_ENDED)
-		return -ESHUTDOWN;
 	if (session->state != KAPF_SESSION_NEW)
-		return -EISCONN;
+		return kapf_session_check(session) ?: -EISCONN;
 	session->uid = current_uid();
 	if (kapf_sessions_of(instance, session->uid) >= kapf_max_sessions)
 		return -EDQUOT;
@@ -115,7 +115,7 @@ int kapf_session_attach(struct kapf_session *session,
 	    !kapf_server_name_valid(attach->server))
 		return -EINVAL;
 	if (READ_ONCE(session->state) != KAPF_SESSION_NEW)
-		return -EISCONN;
+		return kapf_session_check(session) ?: -EISCONN;
 
 	slots = kvcalloc(attach->slots, sizeof(*slots), gfp);
 	labels = kvcalloc(attach->slots, stride, gfp);
@@ -423,23 +423,44 @@ static void kapf_session_end(struct kapf_session *session, bool last)
 	}
 }
 
+static int kapf_is_file(const void *file, struct file *candidate,
+			unsigned int fd)
+{
+	return candidate == file;
+}
+
+/* Can a thread of this process still reach the file by a descriptor? */
+static bool kapf_process_has(const struct file *file)
+{
+	struct task_struct *thread;
+	bool has = false;
+
+	rcu_read_lock();
+	for_each_thread(current, thread) {
+		task_lock(thread);
+		has = thread->files &&
+		      iterate_fd(thread->files, 0, kapf_is_file, file);
+		task_unlock(thread);
+		if (has)
+			break;
+	}
+	rcu_read_unlock();
+	return has;
+}
+
 /**
- * kapf_session_flush() - a process lets go of the file
+ * kapf_session_flush() - a descriptor of the file has been closed
  * @session: of the file
  * @file: the file
  *
- * The session ends with the process that owns it, even if others still have the
- * file: when the process exits, and when it executes another program for which
- * the file is not meant.  Where nobody else has it, the release follows at once.
+ * The session ends when its process has let go of the file, by close, exec or
+ * exit, even if other processes still have it.  Where nobody has it any more,
+ * the release follows at once and does the same for less.
  */
 void kapf_session_flush(struct kapf_session *session, struct file *file)
 {
-	bool exits = current->flags & PF_EXITING &&
-		     (current->signal->flags & SIGNAL_GROUP_EXIT ||
-		      !atomic_read(&current->signal->live));
-
-	if ((exits || current->in_execve) && file_count(file) > 1 &&
-	    !kapf_session_check(session))
+	if (file_count(file) > 1 && !kapf_session_check(session) &&
+	    !kapf_process_has(file))
 		kapf_session_end(session, false);
 }
 

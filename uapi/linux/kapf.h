@@ -97,8 +97,11 @@ struct kapf_info {
  *
  * All memory that the session will ever need is taken here and charged to the
  * caller's memory cgroup.  The session belongs to the calling process: other
- * processes that have the file get -EPERM from everything but GET_INFO, and
- * when that process exits, the session ends, whoever else still has the file.
+ * processes that have the file get -EPERM from everything but GET_INFO.  It ends
+ * when that process has closed its last descriptor of the file, by close, exec
+ * or exit, whoever else still has the file.  (A table of open files that several
+ * processes share, by clone(2) with CLONE_FILES, closes nothing before the last
+ * of them has exited.)
  *
  * Errors: -EINVAL (slots, label_bytes, server, reserved), -EISCONN (attached
  * before), -EDQUOT (the user has max_sessions sessions), -ENOMEM.
