@@ -101,7 +101,7 @@ static void kapf_schema_destroy(struct kapf_schema *schema)
 
 static void *kapf_copy_record(const void *record, u32 size)
 {
-	void *copy = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	void *copy = kvmalloc(size, KAPF_GFP);
 
 	if (copy)
 		memcpy(copy, record, size);
@@ -157,7 +157,7 @@ static int kapf_prepare_level(struct kapf_change *change, u32 i)
 				   record->nominal_shares, change->shares);
 	if (record->queues) {
 		next->queues = kvcalloc(record->queues, sizeof(*next->queues),
-					GFP_KERNEL_ACCOUNT);
+					KAPF_GFP);
 		if (!next->queues)
 			return -ENOMEM;
 	}
@@ -190,7 +190,7 @@ static u32 kapf_new_schema_id(struct kapf_change *change)
 static struct kapf_schema *kapf_schema_create(struct kapf_level *level)
 {
 	struct kapf_schema *schema = kzalloc(sizeof(*schema),
-					     GFP_KERNEL_ACCOUNT);
+					     KAPF_GFP);
 
 	if (!schema)
 		return NULL;
@@ -281,7 +281,7 @@ static int kapf_change_prepare(struct kapf_change *change)
 	int ret = 0;
 	u32 i;
 
-	next = kvzalloc(sizeof(*next), GFP_KERNEL_ACCOUNT);
+	next = kvzalloc(sizeof(*next), KAPF_GFP);
 	if (!next)
 		return -ENOMEM;
 	change->next = next;
@@ -406,7 +406,7 @@ static int kapf_config_replace(struct kapf_instance *instance,
 			       const void *image, size_t len,
 			       struct kapf_config_error *error)
 {
-	struct kapf_change *change = kvzalloc(sizeof(*change), GFP_KERNEL);
+	struct kapf_change *change = kvzalloc(sizeof(*change), KAPF_GFP);
 	int ret;
 
 	if (!change)
@@ -444,7 +444,7 @@ int kapf_config_set(struct kapf_instance *instance,
 
 	if (set->image_len > KAPF_MAX_IMAGE_BYTES)
 		return -E2BIG;
-	image = kvmalloc(max_t(size_t, set->image_len, 8), GFP_KERNEL);
+	image = kvmalloc(max_t(size_t, set->image_len, 8), KAPF_GFP);
 	if (!image)
 		return -ENOMEM;
 	ret = -EFAULT;
@@ -528,7 +528,7 @@ int kapf_config_get(struct kapf_instance *instance,
 	get->image_len = kapf_config_image_len(config);
 	ret = -ERANGE;
 	if (room >= get->image_len) {
-		image = kvmalloc(get->image_len, GFP_KERNEL_ACCOUNT);
+		image = kvmalloc(get->image_len, KAPF_GFP);
 		ret = image ? 0 : -ENOMEM;
 		if (image)
 			kapf_config_write_image(config, image);

@@ -2,6 +2,7 @@
 #ifndef KAPF_INSTANCE_H
 #define KAPF_INSTANCE_H
 
+#include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
@@ -9,6 +10,12 @@
 #include <linux/kapf.h>
 
 struct kapf_active_config;
+
+/*
+ * For memory of a size that a caller has chosen: charged to the caller's memory
+ * cgroup, and refused where there is none rather than having somebody killed.
+ */
+#define KAPF_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
  * struct kapf_instance - one budget of seats

@@ -23,6 +23,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "instance.h"
 #include "level.h"
 
 /* Two cache lines, of which a request that never waits touches one. */
@@ -456,7 +457,7 @@ static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
  */
 struct kapf_level *kapf_level_create(bool exempt)
 {
-	struct kapf_level *level = kzalloc(sizeof(*level), GFP_KERNEL_ACCOUNT);
+	struct kapf_level *level = kzalloc(sizeof(*level), KAPF_GFP);
 
 	if (!level)
 		return NULL;

@@ -103,7 +103,6 @@ static int kapf_session_publish(struct kapf_session *session)
 int kapf_session_attach(struct kapf_session *session,
 			struct kapf_attach *attach)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
 	struct kapf_instance *instance = session->instance;
 	u32 stride = ALIGN(sizeof(struct kapf_label) + attach->label_bytes, 8);
 	struct kapf_slot *slots;
@@ -117,8 +116,8 @@ int kapf_session_attach(struct kapf_session *session,
 	if (READ_ONCE(session->state) != KAPF_SESSION_NEW)
 		return kapf_session_check(session) ?: -EISCONN;
 
-	slots = kvcalloc(attach->slots, sizeof(*slots), gfp);
-	labels = kvcalloc(attach->slots, stride, gfp);
+	slots = kvcalloc(attach->slots, sizeof(*slots), KAPF_GFP);
+	labels = kvcalloc(attach->slots, stride, KAPF_GFP);
 	ret = -ENOMEM;
 	if (!slots || !labels)
 		goto free;
@@ -473,7 +472,7 @@ void kapf_session_flush(struct kapf_session *session, struct file *file)
 struct kapf_session *kapf_session_create(struct kapf_instance *instance)
 {
 	struct kapf_session *session = kzalloc(sizeof(*session),
-					       GFP_KERNEL_ACCOUNT);
+					       KAPF_GFP);
 
 	if (session)
 		session->instance = instance;

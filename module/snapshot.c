@@ -173,7 +173,7 @@ int kapf_snapshot_stats(struct kapf_instance *instance,
 	if (get->reserved || get->level_size < sizeof(stats->levels[0]) ||
 	    get->schema_size < sizeof(stats->schemas[0]))
 		return -EINVAL;
-	stats = kvzalloc(sizeof(*stats), GFP_KERNEL_ACCOUNT);
+	stats = kvzalloc(sizeof(*stats), KAPF_GFP);
 	if (!stats)
 		return -ENOMEM;
 	ret = mutex_lock_interruptible(&instance->config_lock);
@@ -430,7 +430,7 @@ int kapf_snapshot_requests(struct kapf_instance *instance,
 	    get->request_size > KAPF_PIECE_BYTES)
 		return -EINVAL;
 	walk.stride = sizeof(struct kapf_request_info) + get->label_bytes;
-	walk.piece = kvmalloc(KAPF_PIECE_BYTES, GFP_KERNEL_ACCOUNT);
+	walk.piece = kvmalloc(KAPF_PIECE_BYTES, KAPF_GFP);
 	if (!walk.piece)
 		return -ENOMEM;
 	get->nr = 0;
