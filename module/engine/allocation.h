@@ -9,9 +9,9 @@
 
 /**
  * kapf_nominal_limit() - NominalCL = ceil(ServerCL * NCS / sum of NCS)
- * @server_seats: ServerCL, below 2^32
+ * @server_seats: ServerCL, below 2^31
  * @shares: NCS of the level, below 2^32
- * @sum: of the NCS of all levels, exempt ones included
+ * @sum: of the NCS of all levels, exempt ones included, below 2^63
  *
  * Rounding up may hand out a few seats more than the server has.
  *

@@ -27,6 +27,16 @@
 /* G: how long a request is taken to execute, until it is known (3 ms). */
 #define KAPF_GUESSED_SERVICE_NS 3000000
 
+/**
+ * kapf_queueset_init() - give a queue set its queues and its limit
+ * @qs: the queue set: zeroed but for dispatched, or in use before and idle now,
+ *	of which it keeps its virtual time and its counters
+ * @queues: room for @nr_queues; the caller's, who also frees it
+ * @nr_queues: 0: refuse rather than queue
+ * @hand_size: queues that a flow may use, at most kapf_hand_max(@nr_queues)
+ * @queue_length_limit: of one queue, while no seat is free
+ * @seats: the limit
+ */
 void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
 			u32 nr_queues, u32 hand_size, u32 queue_length_limit,
 			u32 seats)
