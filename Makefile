@@ -15,7 +15,7 @@ help:
 	@echo 'modules        build/modules/KERNEL/kapf.ko, for each kernel'
 	@echo 'tools          the library, kapfctl and the demo, in build/lib and build/bin'
 	@echo 'tests          the test programs, in build/selftests'
-	@echo 'check          build everything anew, check the style, run all tests in all kernels'
+	@echo 'check          build everything, check the style, run all tests, in all kernels'
 	@echo 'lint           check the style alone'
 	@echo 'demo           run the demo in a virtual machine'
 	@echo 'clean          remove build/'
@@ -42,7 +42,8 @@ tools:
 	@set -e; for dir in $(USERSPACE); do $(MAKE) -C $$dir; done
 
 tests: tools
-	@$(MAKE) -C selftests
+	@set -e; for dir in selftests $(patsubst %/Makefile,%, \
+		$(wildcard selftests/*/Makefile)); do $(MAKE) -C $$dir; done
 
 check:
 	@scripts/check $(KERNELS)
