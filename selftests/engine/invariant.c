@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What holds of a queue set between any two calls, found out by recounting.
+ */
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/types.h>
+
+#include "invariant.h"
+#include "queueset.h"
+#include "seatsec.h"
+
+#define GUESSED_NS 3000000
+
+/* Sums over queues. */
+struct recount {
+	u32 waiting;
+	u32 waiting_seats;
+	u32 executing;
+	u32 seats_in_use;
+	u32 active;
+	u32 backlogged;
+};
+
+static u64 total_work(const struct kapf_request *req)
+{
+	return kapf_seatsec(req->initial_seats, GUESSED_NS) +
+	       kapf_seatsec(req->final_seats, req->additional_latency);
+}
+
+static const char *list_broken(const struct kapf_queueset *qs,
+			       const struct kapf_queue *queue,
+			       struct recount *sum)
+{
+	const struct kapf_request *before = NULL;
+	const struct kapf_request *req;
+	u64 work = 0;
+	u32 n = 0;
+
+	list_for_each_entry(req, &queue->waiting, link) {
+		if (++n > queue->nr_waiting)
+			return "more in the list than nr_waiting";
+		if (req->link.next->prev != &req->link)
+			return "list is torn";
+		if (req->queue != queue)
+			return "a request waits in a queue that is not its own";
+		if (before && req->position <= before->position)
+			return "a younger request waits before an older one";
+		if (before && kapf_seatsec_before(req->arrival_r,
+						  before->arrival_r))
+			return "arrivals run backwards in virtual time";
+		work += total_work(req);
+		sum->waiting_seats += kapf_request_width(req);
+		before = req;
+	}
+	if (n != queue->nr_waiting)
+		return "fewer in the list than nr_waiting";
+	if (work != queue->waiting_work)
+		return "waiting_work is not the sum";
+	if (before && kapf_seatsec_before(qs->current_r, before->arrival_r))
+		return "a request arrived after R";
+	return NULL;
+}
+
+static const char *queue_broken(const struct kapf_queueset *qs,
+				const struct kapf_queue *queue,
+				struct recount *sum)
+{
+	const struct kapf_request *oldest;
+	const char *broken = list_broken(qs, queue, sum);
+
+	if (broken)
+		return broken;
+	sum->waiting += queue->nr_waiting;
+	sum->executing += queue->nr_executing;
+	sum->seats_in_use += queue->seats_in_use;
+	if (queue->nr_waiting || queue->nr_executing)
+		sum->active++;
+	if (queue->nr_executing > queue->seats_in_use)
+		return "fewer seats in use than requests execute";
+	if (!queue->nr_waiting)
+		return NULL;
+
+	sum->backlogged++;
+	oldest = list_first_entry(&queue->waiting, struct kapf_request, link);
+	if (kapf_seatsec_before(queue->next_dispatch_r, oldest->arrival_r))
+		return "next dispatch before the arrival of the oldest";
+	if (queue->finish_r != queue->next_dispatch_r + total_work(oldest))
+		return "finish_r is not that of the oldest";
+	return NULL;
+}
+
+static const char *tree_broken(const struct kapf_queueset *qs, u32 backlogged)
+{
+	struct rb_node *node = rb_first(&qs->backlog.rb_root);
+	const struct kapf_queue *before = NULL;
+	u32 n = 0;
+
+	if (rb_first_cached(&qs->backlog) != node)
+		return "the cached leftmost node is another one";
+	for (; node; node = rb_next(node)) {
+		const struct kapf_queue *queue;
+
+		if (++n > backlogged)
+			return "more queues in the tree than have a backlog";
+		queue = rb_entry(node, struct kapf_queue, node);
+		if (queue < qs->queues || queue >= qs->queues + qs->nr_queues)
+			return "the tree holds what is no queue";
+		if (!queue->nr_waiting)
+			return "a queue without a backlog is in the tree";
+		if (before && (kapf_seatsec_before(queue->finish_r,
+						   before->finish_r) ||
+			       (queue->finish_r == before->finish_r &&
+				queue <= before)))
+			return "the tree is out of order";
+		before = queue;
+	}
+	if (n != backlogged)
+		return "a queue with a backlog is not in the tree";
+	return NULL;
+}
+
+/* Return: what is wrong, or NULL */
+const char *invariant_broken(const struct kapf_queueset *qs)
+{
+	struct recount sum = { 0 };
+	const char *broken;
+	u32 i;
+
+	for (i = 0; i < qs->nr_queues; i++) {
+		broken = queue_broken(qs, &qs->queues[i], &sum);
+		if (broken)
+			return broken;
+	}
+	broken = tree_broken(qs, sum.backlogged);
+	if (broken)
+		return broken;
+	if (sum.waiting != qs->nr_waiting)
+		return "nr_waiting is not the sum";
+	if (sum.waiting_seats != qs->waiting_seats)
+		return "waiting_seats is not the sum";
+	if (sum.active != qs->nr_active)
+		return "nr_active is not the sum";
+	if (sum.backlogged != qs->nr_backlogged)
+		return "nr_backlogged is not the sum";
+	if (qs->nr_queues && sum.executing != qs->nr_executing)
+		return "nr_executing is not the sum";
+	if (qs->nr_queues && sum.seats_in_use != qs->seats_in_use)
+		return "seats_in_use is not the sum";
+	if (qs->seats_in_use < qs->nr_executing + qs->nr_lingering)
+		return "a request holds no seat";
+	return NULL;
+}
+
+/*
+ * Right after a request of this width was seated: are the seats in use within
+ * the limit, but for a lone wide request?
+ */
+bool invariant_seated(const struct kapf_queueset *qs, u32 width)
+{
+	return qs->seats_in_use <= qs->seats ||
+	       (width > qs->seats && qs->nr_executing == 1);
+}
