@@ -86,7 +86,7 @@ struct kapf_tally {
 	u64 rejected[KAPF_REJECTIONS];
 	u32 seats_in_use;
 	u32 nr_waiting;
-	u32 waiting_seats;
+	u64 waiting_seats;
 };
 
 /**

@@ -77,7 +77,7 @@ static void kapf_queueset_advance(struct kapf_queueset *qs, u64 now)
 	qs->now = now;
 	if (!qs->nr_active)
 		return;
-	seats = (u64)qs->seats_in_use + qs->waiting_seats;
+	seats = qs->seats_in_use + qs->waiting_seats;
 	if (seats > qs->seats)
 		seats = qs->seats;
 	qs->current_r += kapf_seatsec_ratio(seats, elapsed, qs->nr_active);

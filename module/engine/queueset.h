@@ -66,8 +66,8 @@ struct kapf_queue {
  * @nr_executing: requests dispatched and not finished
  * @nr_lingering: requests finished, their seats not yet released
  * @nr_waiting: requests
- * @waiting_seats: width of those
  * @nr_active: queues with something waiting or executing
+ * @waiting_seats: width of the waiting requests
  * @nr_queues: 0: refuse rather than queue
  * @hand_size: queues that a flow may use
  * @queue_length_limit: of one queue, while no seat is free
@@ -92,8 +92,8 @@ struct kapf_queueset {
 	u32 nr_executing;
 	u32 nr_lingering;
 	u32 nr_waiting;
-	u32 waiting_seats;
 	u32 nr_active;
+	u64 waiting_seats;
 	u32 nr_queues;
 	u32 hand_size;
 	u32 queue_length_limit;

@@ -494,12 +494,12 @@ struct kapf_set_config {
  *	has no limit
  * @executing_requests: dispatched and not finished
  * @lingering_requests: finished, their seats still held
- * @seats_in_use: seats of both
  * @waiting_requests: in its queues
- * @waiting_seats: the width of those
  * @active_queues: queues with a request waiting
  * @queues: number of queues
  * @retry_after: what a client refused now would be told, in s
+ * @seats_in_use: seats of the executing and lingering requests
+ * @waiting_seats: the width of the waiting ones
  * @dispatched: requests ever seated
  * @rejected_queue_full: requests ever refused so
  * @rejected_concurrency_limit: requests ever refused so
@@ -518,12 +518,12 @@ struct kapf_level_stats {
 	__u32 current_seats;
 	__u32 executing_requests;
 	__u32 lingering_requests;
-	__u32 seats_in_use;
 	__u32 waiting_requests;
-	__u32 waiting_seats;
 	__u32 active_queues;
 	__u32 queues;
 	__u32 retry_after;
+	__aligned_u64 seats_in_use;
+	__aligned_u64 waiting_seats;
 	__aligned_u64 dispatched;
 	__aligned_u64 rejected_queue_full;
 	__aligned_u64 rejected_concurrency_limit;
@@ -539,9 +539,9 @@ struct kapf_level_stats {
  * @id: of the schema
  * @level: id of its level; 0 when it is dangling
  * @executing_requests: dispatched and not finished
- * @seats_in_use: seats of those and of the lingering ones
  * @waiting_requests: in the queues of its level
- * @waiting_seats: the width of those
+ * @seats_in_use: seats of the executing and lingering requests
+ * @waiting_seats: the width of the waiting ones
  * @dispatched: requests ever seated
  * @rejected_queue_full: requests ever refused so
  * @rejected_concurrency_limit: requests ever refused so
@@ -552,9 +552,9 @@ struct kapf_schema_stats {
 	__u32 id;
 	__u32 level;
 	__u32 executing_requests;
-	__u32 seats_in_use;
 	__u32 waiting_requests;
-	__u32 waiting_seats;
+	__aligned_u64 seats_in_use;
+	__aligned_u64 waiting_seats;
 	__aligned_u64 dispatched;
 	__aligned_u64 rejected_queue_full;
 	__aligned_u64 rejected_concurrency_limit;
