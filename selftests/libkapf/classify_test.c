@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Classification: which requests each part of a rule matches, the order in
+ * which schemas are tried, and the identity of flows.
+ */
+#include <stdio.h>
+
+#include "test.h"
+
+#define ANYBODY	"subjects: [{kind: User, user: {name: '*'}}]"
+#define FOR(subject) \
+	"{subjects: [{" subject "}], resourceRules: [{verbs: ['*'], " \
+	"apiGroups: ['*'], resources: ['*'], clusterScope: true, " \
+	"namespaces: ['*']}]}"
+#define FOR_USER(name)	FOR("kind: User, user: {name: " name "}")
+#define FOR_GROUP(name)	FOR("kind: Group, group: {name: " name "}")
+#define FOR_ACCOUNT(name) \
+	FOR("kind: ServiceAccount, " \
+	    "serviceAccount: {namespace: ns, name: " name "}")
+#define RESOURCE(verbs, groups, resources, scope) \
+	"{" ANYBODY ", resourceRules: [{verbs: [" verbs "], apiGroups: [" \
+	groups "], resources: [" resources "], " scope "}]}"
+#define URLS(urls) \
+	"{" ANYBODY ", nonResourceRules: [{verbs: [get], nonResourceURLs: [" \
+	urls "]}]}"
+
+#define USER(name)	{ .user = (name), .is_resource = true, .verb = "get" }
+#define GROUPS(...) \
+	{ .user = "u", .is_resource = true, \
+	  .groups = (const char *const[]){ __VA_ARGS__ }, \
+	  .nr_groups = sizeof((const char *const[]){ __VA_ARGS__ }) / \
+		       sizeof(char *) }
+#define GET(path_)	{ .verb = "get", .path = (path_) }
+#define PODS(...) \
+	{ .is_resource = true, .verb = "list", .resource = "pods", __VA_ARGS__ }
+
+static const struct {
+	const char *rule;
+	struct kapf_digest digest;
+	bool matches;
+} tries[] = {
+	{ FOR_USER("u"), USER("u"), true },
+	{ FOR_USER("u"), USER("U"), false },
+	{ FOR_USER("u"), USER(NULL), false },
+	{ FOR_USER("'*'"), USER(NULL), true },
+	{ FOR_GROUP("g"), GROUPS("f", "g"), true },
+	{ FOR_GROUP("g"), GROUPS("f", "gg"), false },
+	{ FOR_GROUP("g"), USER("g"), false },
+	{ FOR_GROUP("'*'"), USER("u"), true },
+	{ FOR_ACCOUNT("s"), USER("system:serviceaccount:ns:s"), true },
+	{ FOR_ACCOUNT("s"), USER("system:serviceaccount:ns:st"), false },
+	{ FOR_ACCOUNT("s"), USER("system:serviceaccount:nst:s"), false },
+	{ FOR_ACCOUNT("s"), USER("serviceaccount:ns:s"), false },
+	{ FOR_ACCOUNT("'*'"), USER("system:serviceaccount:ns:s"), true },
+	{ FOR_ACCOUNT("'*'"), USER("system:serviceaccount:nst:s"), false },
+	{ FOR_ACCOUNT("'*'"), USER("system:serviceaccount:ns"), false },
+	{ FOR_USER("u"), GET("/"), false },
+
+	{ RESOURCE("list, get", "''", "pods", "namespaces: [a]"),
+	  PODS(.namespace = "a"), true },
+	{ RESOURCE("get", "''", "pods", "namespaces: [a]"),
+	  PODS(.namespace = "a"), false },
+	{ RESOURCE("'*'", "apps, ''", "pods", "namespaces: [a]"),
+	  PODS(.namespace = "a", .api_group = ""), true },
+	{ RESOURCE("'*'", "apps", "pods", "namespaces: [a]"),
+	  PODS(.namespace = "a"), false },
+	{ RESOURCE("'*'", "'*'", "pods", "namespaces: [a]"),
+	  PODS(.namespace = "a", .api_group = "g"), true },
+	{ RESOURCE("'*'", "'*'", "pod", "namespaces: [a]"),
+	  PODS(.namespace = "a"), false },
+	{ RESOURCE("'*'", "'*'", "pods/log", "namespaces: [a]"),
+	  PODS(.namespace = "a"), false },
+	{ RESOURCE("'*'", "'*'", "pods", "namespaces: [a]"),
+	  PODS(.namespace = "a", .subresource = "log"), false },
+	{ RESOURCE("'*'", "'*'", "pods/log", "namespaces: [a]"),
+	  PODS(.namespace = "a", .subresource = "log"), true },
+	{ RESOURCE("'*'", "'*'", "pods/*", "namespaces: [a]"),
+	  PODS(.namespace = "a", .subresource = "log"), false },
+	{ RESOURCE("'*'", "'*'", "'*'", "namespaces: [a]"),
+	  PODS(.namespace = "a", .subresource = "log"), true },
+	{ RESOURCE("'*'", "'*'", "'*'", "namespaces: [a, b]"),
+	  PODS(.namespace = "b"), true },
+	{ RESOURCE("'*'", "'*'", "'*'", "namespaces: [a]"),
+	  PODS(.namespace = "b"), false },
+	{ RESOURCE("'*'", "'*'", "'*'", "namespaces: ['*']"),
+	  PODS(.namespace = "b"), true },
+	{ RESOURCE("'*'", "'*'", "'*'", "namespaces: ['*']"),
+	  PODS(.namespace = ""), false },
+	{ RESOURCE("'*'", "'*'", "'*'", "clusterScope: true"),
+	  PODS(.namespace = NULL), true },
+	{ RESOURCE("'*'", "'*'", "'*'", "clusterScope: true"),
+	  PODS(.namespace = "a"), false },
+
+	{ URLS("/healthz"), GET("/healthz"), true },
+	{ URLS("/healthz"), GET("/healthz/etcd"), true },
+	{ URLS("/healthz"), GET("/healthzz"), false },
+	{ URLS("/healthz"), GET("/health"), false },
+	{ URLS("/healthz"), GET(NULL), false },
+	{ URLS("/a/*"), GET("/a/b/c"), true },
+	{ URLS("/a/*"), GET("/a/"), true },
+	{ URLS("/a/*"), GET("/a"), false },
+	{ URLS("/a/*"), GET("/ab"), false },
+	{ URLS("/a/"), GET("/a/b"), true },
+	{ URLS("/a/"), GET("/a"), false },
+	{ URLS("/"), GET("/a"), true },
+	{ URLS("'*'"), GET(""), true },
+	{ URLS("/x, /y"), GET("/y"), true },
+	{ URLS("'*'"), { .verb = "post", .path = "/" }, false },
+	{ URLS("'*'"), USER("u"), false },
+};
+
+static void test_rules(void)
+{
+	for (size_t i = 0; i < SIZE(tries); i++) {
+		struct kapf_configuration *config = kapf_config_new();
+		struct kapf_error err = {};
+		char text[1024];
+		const char *wanted = tries[i].matches ? "x" : "catch-all";
+		const char *found;
+		int ret;
+
+		snprintf(text, sizeof(text),
+			 SCHEMA("name: x", TO("exempt") ", rules: [%s]"),
+			 tries[i].rule);
+		ret = merge(config, text, &err);
+		kapf_config_nominal(config);
+		found = kapf_classify(config, &tries[i].digest)->name;
+		ok(!ret && !strcmp(found, wanted), "classify: %zu: %s %s %s",
+		   i, wanted, tries[i].rule, err.text);
+		kapf_config_free(config);
+	}
+}
+
+#define AT(name, precedence, level) \
+	SCHEMA("name: " name, "matchingPrecedence: " precedence ", " TO(level) \
+	       ", rules: [" URLS("'*'") "]")
+
+static void test_order(void)
+{
+	static const struct {
+		const char *what;
+		const char *text;
+		const char *first;
+	} orders[] = {
+		{ "lower precedence first",
+		  AT("a", "20", "exempt") AT("b", "19", "exempt"), "b" },
+		{ "10 after 9",
+		  AT("a", "10", "exempt") AT("b", "9", "exempt"), "b" },
+		{ "ties by name",
+		  AT("b", "20", "exempt") AT("a", "20", "exempt")
+		  AT("c", "20", "exempt"), "a" },
+		{ "ties by octets",
+		  AT("b", "20", "exempt") AT("a.b", "20", "exempt")
+		  AT("a-b", "20", "exempt"), "a-b" },
+		{ "dangling ones match nothing",
+		  AT("a", "9", "none") AT("b", "10", "exempt"), "b" },
+		{ "nothing matches", AT("a", "9", "none"), "catch-all" },
+	};
+	const struct kapf_digest digest = GET("/");
+
+	for (size_t i = 0; i < SIZE(orders); i++) {
+		struct kapf_configuration *config = kapf_config_new();
+		int ret = merge(config, orders[i].text, NULL);
+		const char *found;
+
+		kapf_config_nominal(config);
+		found = kapf_classify(config, &digest)->name;
+		ok(!ret && !strcmp(found, orders[i].first),
+		   "classify: %s: %s", orders[i].what, found);
+		kapf_config_free(config);
+	}
+}
+
+static const char *const strangers[] = { "system:unauthenticated" };
+static const char *const nodes[] = { "system:nodes" };
+
+/* Requests of the components that the default schemas are made for */
+static const struct {
+	const char *schema;
+	const char *level;
+	struct kapf_digest digest;
+} requests[] = {
+	{ "exempt", "exempt",
+	  GROUPS("system:authenticated", "system:masters") },
+	{ "probes", "exempt",
+	  { .verb = "get", .path = "/livez/ping", .groups = strangers,
+	    .nr_groups = 1 } },
+	{ "system-leader-election", "leader-election",
+	  { .user = "system:kube-scheduler", .is_resource = true,
+	    .verb = "update", .api_group = "coordination.k8s.io",
+	    .resource = "leases", .namespace = "kube-system" } },
+	{ "kube-scheduler", "workload-high", USER("system:kube-scheduler") },
+	{ "system-node-high", "node-high",
+	  { .groups = nodes, .nr_groups = 1, .is_resource = true,
+	    .verb = "patch", .resource = "nodes", .subresource = "status" } },
+	{ "system-nodes", "system",
+	  { .groups = nodes, .nr_groups = 1, .is_resource = true,
+	    .verb = "get", .resource = "secrets", .namespace = "a" } },
+	{ "kube-system-service-accounts", "workload-high",
+	  USER("system:serviceaccount:kube-system:coredns") },
+	{ "service-accounts", "workload-low",
+	  GROUPS("system:serviceaccounts", "system:authenticated") },
+	{ "global-default", "global-default", GROUPS("system:authenticated") },
+	{ "catch-all", "catch-all", USER("of no group") },
+};
+
+static void test_defaults(void)
+{
+	struct kapf_configuration *config = kapf_config_new();
+
+	kapf_config_add_defaults(config);
+	kapf_config_nominal(config);
+	for (size_t i = 0; i < SIZE(requests); i++) {
+		const struct kapf_flow_schema *schema =
+			kapf_classify(config, &requests[i].digest);
+
+		ok(!strcmp(schema->name, requests[i].schema) &&
+		   !strcmp(schema->level, requests[i].level),
+		   "classify: default schema %s", schema->name);
+	}
+	kapf_config_free(config);
+}
+
+static void test_flows(void)
+{
+	/* by Python's hashlib */
+	static const struct {
+		const char *schema;
+		const char *distinguisher;
+		uint64_t hash;
+	} hashes[] = {
+		{ "catch-all", "system:anonymous", 0x919c670075b79ead },
+		{ "service-accounts", "system:serviceaccount:ci:runner-7",
+		  0xc24995b3479204dc },
+		{ "exempt", "", 0xffa9e4a2537c0600 },
+		{ "ocr-pipeline", "\xc3\xbcn\xc3\xaf", 0x5e4348e62a4f381b },
+	};
+	static const struct kapf_digest digest = {
+		.user = "u", .namespace = "n",
+	};
+	static const struct kapf_digest nobody = {};
+	struct kapf_flow_schema schema = { .distinguisher = KAPF_BY_NONE };
+
+	for (size_t i = 0; i < SIZE(hashes); i++)
+		ok(kapf_flow_hash(hashes[i].schema, hashes[i].distinguisher) ==
+		   hashes[i].hash, "flow: hash of %s, %s", hashes[i].schema,
+		   hashes[i].distinguisher);
+	ok(!*kapf_flow_distinguisher(&schema, &digest), "flow: one for all");
+	schema.distinguisher = KAPF_BY_USER;
+	ok(!strcmp(kapf_flow_distinguisher(&schema, &digest), "u") &&
+	   !*kapf_flow_distinguisher(&schema, &nobody), "flow: by user");
+	schema.distinguisher = KAPF_BY_NAMESPACE;
+	ok(!strcmp(kapf_flow_distinguisher(&schema, &digest), "n") &&
+	   !*kapf_flow_distinguisher(&schema, &nobody), "flow: by namespace");
+}
+
+void test_classification(void)
+{
+	test_rules();
+	test_order();
+	test_defaults();
+	test_flows();
+}

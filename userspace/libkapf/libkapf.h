@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: LGPL-2.1 */
+/*
+ * libkapf: what a server needs to be admitted by kapf, and what a tool needs to
+ * configure it.
+ *
+ * A server opens a session, describes each request, calls kapf_admit() before
+ * it serves the request and kapf_finish() after.  The session reads the
+ * configuration from the kernel, so that no server needs a file to classify as
+ * all others do, and follows its changes.
+ *
+ * Functions that return int return 0 or a positive value, or a negative errno.
+ * Those that take a struct kapf_error leave a sentence there when they fail.  A
+ * session may be used by any number of threads; other objects by one at a time,
+ * or by many that only read.
+ */
+#ifndef LIBKAPF_H
+#define LIBKAPF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/kapf.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KAPF_SUBMIT_NODE  "/dev/kapf0"
+#define KAPF_CONTROL_NODE "/dev/kapfctl0"
+
+/**
+ * struct kapf_error - why a call failed
+ * @text: a sentence without a newline, beginning with FILE:LINE where a
+ *	manifest is at fault
+ */
+struct kapf_error {
+	char text[1024];
+};
+
+/*
+ * ---------------------------------------------------------------------------
+ * Requests
+ */
+
+/**
+ * struct kapf_digest - what classification looks at in a request
+ * @user: name of the user
+ * @groups: the user's groups
+ * @nr_groups: how many
+ * @is_resource: a request for a resource; else for a path
+ * @verb: get, list, watch, create, update, patch, delete, deletecollection,
+ *	proxy; for a path the HTTP method in lower case
+ * @api_group: resource requests: "" for the core group
+ * @api_version: resource requests
+ * @resource: resource requests, without subresource
+ * @subresource: resource requests, or ""
+ * @namespace: resource requests; "" for all namespaces or cluster scope
+ * @name: resource requests, or ""
+ * @path: of the URL; what nonResourceURLs are compared with
+ *
+ * NULL stands for "".
+ */
+struct kapf_digest {
+	const char *user;
+	const char *const *groups;
+	size_t nr_groups;
+	bool is_resource;
+	const char *verb;
+	const char *api_group;
+	const char *api_version;
+	const char *resource;
+	const char *subresource;
+	const char *namespace;
+	const char *name;
+	const char *path;
+};
+
+/**
+ * struct kapf_work - what a request will cost
+ * @initial_seats: seats while it executes, 1 to KAPF_MAX_WIDTH; 0 counts as 1
+ * @final_seats: seats during its additional latency, 0 to KAPF_MAX_WIDTH
+ * @additional_latency: ns that the seats linger after it has been served
+ */
+struct kapf_work {
+	unsigned int initial_seats;
+	unsigned int final_seats;
+	uint64_t additional_latency;
+};
+
+/*
+ * ---------------------------------------------------------------------------
+ * Sessions
+ */
+
+/**
+ * kapf_get_info() - what an instance is and allows
+ * @fd: of one of its nodes
+ * @info: out
+ * @err: says why it failed; may be NULL
+ *
+ * Return: 0, or an errno of KAPF_GET_INFO; -EPROTO when the module speaks
+ * another version of the interface than this library.
+ */
+int kapf_get_info(int fd, struct kapf_info *info, struct kapf_error *err);
+
+struct kapf_session;
+
+/**
+ * kapf_session_open() - open a submit node and attach to it
+ * @session: out
+ * @path: the node; NULL: KAPF_SUBMIT_NODE
+ * @server: name of this server, of [a-z0-9.-], 1 to 63 characters
+ * @slots: most requests in flight at once; 0: the instance's max_inflight
+ * @err: says why it failed; may be NULL
+ *
+ * The file is close-on-exec and belongs to the calling process alone.
+ *
+ * Return: 0, or an errno of open(2) or of KAPF_ATTACH (see linux/kapf.h).
+ */
+int kapf_session_open(struct kapf_session **session, const char *path,
+		      const char *server, unsigned int slots,
+		      struct kapf_error *err);
+
+/**
+ * kapf_session_close() - give back all seats of a session, and free it
+ * @session: may be NULL; no other thread may be using it
+ */
+void kapf_session_close(struct kapf_session *session);
+
+/**
+ * struct kapf_ticket - what became of an admission
+ * @verdict: enum kapf_verdict; never KAPF_RECLASSIFY
+ * @retry_after: s that a refused client should stay away, 1 to 32; else 0
+ * @slot: for kapf_finish(), with KAPF_EXECUTE
+ * @schema_uid: UID of the FlowSchema that matched
+ * @level_uid: UID of its PriorityLevelConfiguration
+ */
+struct kapf_ticket {
+	enum kapf_verdict verdict;
+	unsigned int retry_after;
+	unsigned int slot;
+	uint8_t schema_uid[KAPF_UID_BYTES];
+	uint8_t level_uid[KAPF_UID_BYTES];
+};
+
+/**
+ * kapf_admit() - classify a request and wait for the decision
+ * @session: of this process
+ * @digest: the request
+ * @work: its cost; NULL: one seat
+ * @max_wait: ns that it may wait; 0: KAPF_DEFAULT_WAIT_NS; more than
+ *	KAPF_MAX_WAIT_NS counts as that
+ * @ticket: out
+ *
+ * Blocks while the request is queued, and before that while all slots of the
+ * session are taken; both count as waiting, and one that gets no slot in time is
+ * refused with KAPF_TIME_OUT.  A signal handler that runs meanwhile does not end
+ * the wait.  When the configuration has changed, it is read and the request
+ * matched again.
+ *
+ * Return: 0 and @ticket, or an errno of KAPF_ADMIT or KAPF_GET_CONFIG; -EAGAIN
+ * when the configuration changed faster than the request could be matched.
+ */
+int kapf_admit(struct kapf_session *session, const struct kapf_digest *digest,
+	       const struct kapf_work *work, uint64_t max_wait,
+	       struct kapf_ticket *ticket);
+
+/**
+ * kapf_finish() - a request has been served
+ * @session: of this process
+ * @ticket: of an admission with KAPF_EXECUTE; finish it once
+ *
+ * Return: 0, or the ms for which its seats linger, or an errno of KAPF_FINISH.
+ */
+int kapf_finish(struct kapf_session *session, const struct kapf_ticket *ticket);
+
+/*
+ * ---------------------------------------------------------------------------
+ * Configurations
+ */
+
+/**
+ * struct kapf_meta - the part of an object's metadata that is the user's
+ * @annotations: a JSON object of strings, or NULL
+ * @labels: a JSON object of strings, or NULL
+ * @file: manifest that the object comes from; NULL: not from a file
+ * @line: of that file, where the object begins
+ */
+struct kapf_meta {
+	struct json_object *annotations;
+	struct json_object *labels;
+	const char *file;
+	unsigned int line;
+};
+
+/**
+ * struct kapf_priority_level - a PriorityLevelConfiguration
+ * @name: of the object
+ * @type: enum kapf_level_type
+ * @nominal_shares: see struct kapf_config_level, as of the following
+ * @lendable_percent: see there
+ * @borrowing_limit_percent: see there
+ * @queues: see there
+ * @hand_size: see there
+ * @queue_length_limit: see there
+ * @id: from the device; else 0
+ * @nominal_seats: from the device or kapf_config_nominal(); else 0
+ * @uid: from the device; else zero
+ * @meta: metadata
+ */
+struct kapf_priority_level {
+	char name[KAPF_NAME_BYTES];
+	enum kapf_level_type type;
+	uint32_t nominal_shares;
+	uint32_t lendable_percent;
+	uint32_t borrowing_limit_percent;
+	uint32_t queues;
+	uint32_t hand_size;
+	uint32_t queue_length_limit;
+	uint32_t id;
+	uint32_t nominal_seats;
+	uint8_t uid[KAPF_UID_BYTES];
+	struct kapf_meta meta;
+};
+
+struct kapf_rules; /* the rules of a FlowSchema, ready to be matched */
+
+/**
+ * struct kapf_flow_schema - a FlowSchema
+ * @name: of the object
+ * @level: name of its priority level
+ * @precedence: matchingPrecedence
+ * @distinguisher: enum kapf_distinguisher
+ * @rules_json: spec.rules in the canonical form of struct kapf_config_schema
+ * @rules: the same
+ * @id: from the device; else 0
+ * @dangling: its level does not exist
+ * @uid: from the device; else zero
+ * @meta: metadata
+ */
+struct kapf_flow_schema {
+	char name[KAPF_NAME_BYTES];
+	char level[KAPF_NAME_BYTES];
+	uint32_t precedence;
+	enum kapf_distinguisher distinguisher;
+	char *rules_json;
+	struct kapf_rules *rules;
+	uint32_t id;
+	bool dangling;
+	uint8_t uid[KAPF_UID_BYTES];
+	struct kapf_meta meta;
+};
+
+/**
+ * struct kapf_configuration - levels and schemas that belong together
+ * @max_requests_inflight: see struct kapf_config
+ * @max_mutating_requests_inflight: see there
+ * @levels: sorted by name
+ * @nr_levels: how many
+ * @schemas: in the order in which they are tried: by precedence, then by name
+ * @nr_schemas: how many
+ * @generation: from the device; else 0
+ */
+struct kapf_configuration {
+	uint32_t max_requests_inflight;
+	uint32_t max_mutating_requests_inflight;
+	struct kapf_priority_level *levels;
+	size_t nr_levels;
+	struct kapf_flow_schema *schemas;
+	size_t nr_schemas;
+	uint64_t generation;
+};
+
+/**
+ * kapf_config_new() - a configuration with the mandatory objects and the default
+ *	limits of 400 and 200 requests in flight
+ *
+ * Return: NULL when memory is short.
+ */
+struct kapf_configuration *kapf_config_new(void);
+
+/**
+ * kapf_config_free() - free a configuration
+ * @config: may be NULL
+ */
+void kapf_config_free(struct kapf_configuration *config);
+
+/**
+ * kapf_config_add_defaults() - add the suggested default objects
+ * @config: what to add to; objects of these names are replaced, unless their
+ *	annotation apf.kubernetes.io/autoupdate-spec is "false"
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int kapf_config_add_defaults(struct kapf_configuration *config);
+
+/**
+ * kapf_config_merge() - take objects from manifests
+ * @config: objects of the same kind and name are replaced; unchanged on failure
+ * @text: YAML or JSON, several documents, kind List or one object a document
+ * @len: of @text, in bytes
+ * @file: its name in messages
+ * @err: names FILE:LINE, object, field, value and what would be accepted
+ *
+ * FlowSchemas and PriorityLevelConfigurations of
+ * flowcontrol.apiserver.k8s.io/v1beta1 to v1.  Every object is validated by the
+ * rules of Kubernetes.  Two objects of one kind and name in one @text are
+ * refused.
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int kapf_config_merge(struct kapf_configuration *config, const char *text,
+		      size_t len, const char *file, struct kapf_error *err);
+
+/**
+ * kapf_config_nominal() - compute nominal limits and find dangling schemas
+ * @config: nominal_seats and dangling of its objects are set
+ *
+ * NominalCL = ceil(ServerCL * NCS / sum of NCS); 0 where the sum is 0.
+ */
+void kapf_config_nominal(struct kapf_configuration *config);
+
+/**
+ * kapf_config_read() - read the configuration of an instance
+ * @config: out
+ * @fd: of a submit node that is attached, or of a control node
+ * @err: says why it failed; may be NULL
+ *
+ * Return: 0, or an errno of KAPF_GET_CONFIG; -EPROTO for an image that makes no
+ * sense.
+ */
+int kapf_config_read(struct kapf_configuration **config, int fd,
+		     struct kapf_error *err);
+
+/**
+ * kapf_config_write() - replace the configuration of an instance
+ * @config: its generation is the one it was made from, and becomes the new one
+ * @fd: of a control node, open for writing
+ * @err: names the object (and FILE:LINE, where it has one), the field, the value
+ *	and what would be accepted
+ *
+ * Return: 0, or an errno of KAPF_SET_CONFIG.
+ */
+int kapf_config_write(struct kapf_configuration *config, int fd,
+		      struct kapf_error *err);
+
+/**
+ * kapf_config_level() - find a level by name
+ * @config: where
+ * @name: of the level
+ *
+ * Return: NULL where there is none.
+ */
+struct kapf_priority_level *
+kapf_config_level(const struct kapf_configuration *config, const char *name);
+
+/**
+ * kapf_classify() - the FlowSchema that a request belongs to
+ * @config: must have its dangling schemas marked: it was read from the device,
+ *	or kapf_config_nominal() has seen it
+ * @digest: the request
+ *
+ * The first schema, by precedence and name, that is not dangling and has a rule
+ * of which one subject and one resource or non-resource rule match.
+ *
+ * Return: never NULL: what nothing matches belongs to catch-all.
+ */
+const struct kapf_flow_schema *
+kapf_classify(const struct kapf_configuration *config,
+	      const struct kapf_digest *digest);
+
+/**
+ * kapf_flow_distinguisher() - what tells the flows of a schema apart
+ * @schema: that the request belongs to
+ * @digest: the request
+ *
+ * Return: its user, its namespace, or ""; never NULL.
+ */
+const char *kapf_flow_distinguisher(const struct kapf_flow_schema *schema,
+				    const struct kapf_digest *digest);
+
+/**
+ * kapf_flow_hash() - identity of a flow
+ * @schema: name of the FlowSchema
+ * @distinguisher: of the flow
+ *
+ * Return: the first 8 bytes, little endian, of SHA-256(schema, 0,
+ * distinguisher).
+ */
+uint64_t kapf_flow_hash(const char *schema, const char *distinguisher);
+
+/**
+ * kapf_max_seats() - widest list that a level should be asked for
+ * @level: with nominal_seats
+ *
+ * Return: max(1, min(ceil(0.15 * NominalCL), NominalCL div hand size)), or
+ * KAPF_MAX_WIDTH for a level without queues.
+ */
+unsigned int kapf_max_seats(const struct kapf_priority_level *level);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LIBKAPF_H */

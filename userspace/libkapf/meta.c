@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Labels and annotations: read from a manifest, and carried to the kernel and
+ * back as compact JSON, {"annotations":{...},"labels":{...}}, of which a member
+ * that is empty is left out, and all of it where both are.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define JSON_COMPACT (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+
+/* Rules are 7 deep. */
+#define MAX_DEPTH	16
+
+/* In v1beta3 what makes 0 shares mean 0; elsewhere it has no meaning. */
+#define PRESERVE_ZERO "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
+
+static int read_pair(const struct kapf_node *map, const char *key,
+		     bool is_label, struct json_object *pairs)
+{
+	const struct kapf_node node = kapf_node_member(map, key);
+	struct kapf_node shown = node;
+	struct json_object *copy;
+	char quoted[128];
+	const char *value;
+
+	shown.key = kapf_quote(quoted, sizeof(quoted), key);
+	if (!kapf_is_qualified(key))
+		return kapf_node_refuse(&shown,
+					"is no qualified name: must be [DNS-SUBDOMAIN/]NAME");
+	if (!node.value)
+		return kapf_node_refuse(&shown,
+					"null is not accepted: must be a string");
+	if (kapf_node_string(&shown, &value))
+		return -EINVAL;
+	if (is_label && !kapf_is_label_value(value))
+		return kapf_node_unlike(&shown,
+					"empty or up to 63 letters, digits, -, _ and .");
+	copy = json_object_new_string(value);
+	if (!copy || json_object_object_add(pairs, key, copy)) {
+		json_object_put(copy);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Reads a mapping of strings; *pairs stays NULL where it is empty. */
+static int read_pairs(const struct kapf_node *map, bool is_label,
+		      struct json_object **pairs)
+{
+	struct json_object_iterator it, end;
+	int ret = kapf_node_map(map, NULL);
+
+	if (ret || !map->value || !json_object_object_length(map->value))
+		return ret;
+	*pairs = json_object_new_object();
+	if (!*pairs)
+		return -ENOMEM;
+	it = json_object_iter_begin(map->value);
+	end = json_object_iter_end(map->value);
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		ret = read_pair(map, json_object_iter_peek_name(&it), is_label,
+				*pairs);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int read_meta(const struct kapf_node *node, struct kapf_meta *meta)
+{
+	const struct kapf_node annotations =
+		kapf_node_member(node, "annotations");
+	const struct kapf_node labels = kapf_node_member(node, "labels");
+	int ret = read_pairs(&annotations, false, &meta->annotations);
+
+	return ret ? ret : read_pairs(&labels, true, &meta->labels);
+}
+
+/**
+ * kapf_meta_read() - read labels and annotations
+ * @object: the whole object
+ * @meta: out
+ *
+ * Return: 0, -EINVAL or -ENOMEM; @meta is to be destroyed either way.
+ */
+int kapf_meta_read(const struct kapf_node *object, struct kapf_meta *meta)
+{
+	const struct kapf_node node = kapf_node_member(object, "metadata");
+	char *json;
+	int ret;
+
+	meta->line = kapf_node_line(object);
+	meta->file = strdup(object->source->file);
+	if (!meta->file)
+		return -ENOMEM;
+	ret = read_meta(&node, meta);
+	if (ret)
+		return ret;
+	if (meta->annotations && object->source->version == KAPF_V1BETA3)
+		json_object_object_del(meta->annotations, PRESERVE_ZERO);
+	ret = kapf_meta_json(meta, &json);
+	if (ret)
+		return ret;
+	if (strlen(json) > KAPF_MAX_BLOB_BYTES)
+		ret = kapf_node_refuse(&node, "is %zu bytes as JSON: must be at most %d",
+				       strlen(json), KAPF_MAX_BLOB_BYTES);
+	free(json);
+	return ret;
+}
+
+/* Does v1beta3's annotation say that 0 shares mean 0? */
+bool kapf_meta_preserves_zero(const struct kapf_node *object)
+{
+	const struct kapf_node node = kapf_node_member(object, "metadata");
+	const struct kapf_node map = kapf_node_member(&node, "annotations");
+
+	return map.value && json_object_object_get_ex(map.value, PRESERVE_ZERO,
+						      NULL);
+}
+
+static int add_pairs(struct json_object *tree, const char *key,
+		     struct json_object *pairs)
+{
+	if (!pairs || !json_object_object_length(pairs))
+		return 0;
+	if (json_object_object_add(tree, key, json_object_get(pairs))) {
+		json_object_put(pairs);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * kapf_meta_json() - metadata as the kernel stores it
+ * @meta: the metadata
+ * @json: out: to be freed; "" where there is none
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int kapf_meta_json(const struct kapf_meta *meta, char **json)
+{
+	struct json_object *tree = json_object_new_object();
+	const char *text = NULL;
+
+	*json = NULL;
+	if (!tree)
+		return -ENOMEM;
+	if (!add_pairs(tree, "annotations", meta->annotations) &&
+	    !add_pairs(tree, "labels", meta->labels))
+		text = json_object_to_json_string_ext(tree, JSON_COMPACT);
+	if (text)
+		*json = strdup(json_object_object_length(tree) ? text : "");
+	json_object_put(tree);
+	return *json ? 0 : -ENOMEM;
+}
+
+/**
+ * kapf_json_parse() - JSON as the kernel stores it to a tree
+ * @json: one value and nothing else
+ * @len: of @json, in bytes
+ * @tree: out
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int kapf_json_parse(const char *json, size_t len, struct json_object **tree)
+{
+	struct json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
+	int ret = 0;
+
+	*tree = NULL;
+	if (!tokener)
+		return -ENOMEM;
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT |
+					JSON_TOKENER_VALIDATE_UTF8);
+	*tree = json_tokener_parse_ex(tokener, json, len);
+	if (json_tokener_get_error(tokener) != json_tokener_success ||
+	    json_tokener_get_parse_end(tokener) != len) {
+		json_object_put(*tree);
+		*tree = NULL;
+		ret = -EINVAL;
+	}
+	json_tokener_free(tokener);
+	return ret;
+}
+
+/**
+ * kapf_meta_parse() - metadata from the form in which the kernel stores it
+ * @json: what kapf_meta_json() made
+ * @len: of @json, in bytes
+ * @meta: out
+ *
+ * Return: 0, -EINVAL or -ENOMEM; @meta is to be destroyed either way.
+ */
+int kapf_meta_parse(const char *json, size_t len, struct kapf_meta *meta)
+{
+	static const char *const members[] = { "annotations", "labels", NULL };
+	const struct kapf_source source = { .version = KAPF_V1 };
+	struct kapf_node node = { .source = &source };
+	int ret;
+
+	if (!len)
+		return 0;
+	ret = kapf_json_parse(json, len, &node.value);
+	if (ret)
+		return ret;
+	ret = kapf_node_map(&node, members);
+	if (!ret)
+		ret = read_meta(&node, meta);
+	json_object_put(node.value);
+	return ret;
+}
+
+/* Frees what @meta owns. */
+void kapf_meta_destroy(struct kapf_meta *meta)
+{
+	json_object_put(meta->annotations);
+	json_object_put(meta->labels);
+	free((char *)meta->file);
+}
