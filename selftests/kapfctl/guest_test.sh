@@ -1,0 +1,325 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# selftests/kapfctl/guest_test.sh: kapfctl against the module, as root on a
+# machine that has just loaded it.  Wants kapfctl and hold in PATH, tap.sh and
+# the directory manifests beside it.  Prints TAP.
+set -eu
+dir=$(dirname "$0")
+# shellcheck source=tap.sh
+. "$dir/tap.sh"
+
+level=prioritylevelconfiguration.flowcontrol.apiserver.k8s.io
+schema=flowschema.flowcontrol.apiserver.k8s.io
+
+# queue_level NAME SHARES QUEUES, user_schema NAME PRECEDENCE LEVEL USER
+queue_level() {
+	cat <<END
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata:
+  name: $1
+spec:
+  type: Limited
+  limited:
+    nominalConcurrencyShares: $2
+    limitResponse:
+      type: Queue
+      queuing:
+        queues: $3
+        handSize: 1
+        queueLengthLimit: 50
+END
+}
+
+user_schema() {
+	cat <<END
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata:
+  name: $1
+  labels:
+    team: $1
+spec:
+  matchingPrecedence: $2
+  priorityLevelConfiguration:
+    name: $3
+  distinguisherMethod:
+    type: ByUser
+  rules:
+  - subjects:
+    - kind: User
+      user:
+        name: $4
+    resourceRules:
+    - verbs: ["*"]
+      apiGroups: ["*"]
+      resources: ["*"]
+      namespaces: ["*"]
+END
+}
+
+generation() {
+	kapfctl status | sed -n 's/^Generation: *//p'
+}
+
+# cell ROW COLUMN: of the dump in $tmp/out; the header is row 1
+cell() {
+	awk -F ', *' -v row="$1" -v column="$2" \
+		'NR == row { print $column }' "$tmp/out"
+}
+
+# row_of LEVEL: its number in the dump
+row_of() {
+	grep -n "^$1," "$tmp/out" | cut -d: -f1
+}
+
+# shows WHAT ROW COLUMN VALUE: the dump has this value there
+shows() {
+	value=$(cell "$2" "$3")
+	passes "$1: $4" [ "$value" = "$4" ]
+}
+
+# hold_requests GRANTED SERVER USER VERB COUNT: in the background, until
+# release; returns when so many are granted and the others wait
+hold_requests() {
+	granted=$1
+	shift
+	rm -f "$tmp/fifo"
+	mkfifo "$tmp/fifo"
+	hold "$@" <"$tmp/fifo" >"$tmp/held" 2>&1 &
+	holder=$!
+	exec 3>"$tmp/fifo"
+	tries=100
+	until [ "$(grep -c '^verdict 1$' "$tmp/held")" = "$granted" ] &&
+		[ "$(kapfctl status | sed -n 's/^Waiting: *\([0-9]*\).*/\1/p')" \
+			= "$(($4 - granted))" ]; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+release() {
+	exec 3>&-
+	wait "$holder"
+}
+
+# A new instance
+
+run kapfctl get prioritylevels
+exits "get levels" 0
+says "there is exempt" out "exempt Exempt 0 <none> <none> <none> 0 0 0"
+says "there is catch-all" out \
+	"catch-all Limited 5 <none> <none> <none> 600 0 0"
+passes "and no other" [ "$(wc -l <"$tmp/out")" = 3 ]
+
+run kapfctl apply --defaults
+exits "apply the defaults" 0
+says "shows who loses seats" out "catch-all 600 13 -587"
+says "and who gains" out "workload-low - 245 +245"
+says "and how many share the budget" out \
+	"budget: 600 seats, shared by 0 attached servers"
+says "creates a level" out "$level/system created"
+says "creates a schema" out "$schema/probes created"
+says "leaves the mandatory ones" out "$schema/catch-all unchanged"
+lacks "without a dry run" out "dry run"
+
+before=$(generation)
+run kapfctl apply --defaults
+exits "apply them again" 0
+lacks "creates nothing" out created
+lacks "changes nothing" out configured
+lacks "moves no seats" out SEATS-BEFORE
+passes "and leaves the generation" [ "$(generation)" = "$before" ]
+
+run kapfctl apply -f "$dir/manifests/ocr-batch.yaml"
+exits "apply a manifest" 0
+says "dilutes workload-low" out "workload-low 245 236 -9"
+says "the new level has seats" out "ocr-batch - 24 +24"
+says "says created" out "$schema/ocr-pipeline created"
+lacks "does not name the others" out "$level/system"
+passes "makes a new generation" [ "$(generation)" = "$((before + 1))" ]
+
+sed 's/queueLengthLimit: 50/queueLengthLimit: 60/' \
+	"$dir/manifests/ocr-batch.yaml" >"$tmp/in"
+run kapfctl apply -f -
+says "a changed level" out "$level/ocr-batch configured"
+says "an unchanged schema" out "$schema/ocr-pipeline unchanged"
+lacks "no seats move" out SEATS-BEFORE
+
+user_schema loose 600 missing somebody >"$tmp/in"
+run kapfctl apply -f -
+exits "a schema without its level is kept" 0
+for times in once twice; do
+	user_schema loose 600 missing somebody >"$tmp/in"
+	run kapfctl apply -f -
+done
+says "metadata comes back $times as it was" out "$schema/loose unchanged"
+
+# get
+
+run kapfctl get fs
+says "schemas have a header" out \
+	"NAME PRIORITYLEVEL MATCHINGPRECEDENCE DISTINGUISHERMETHOD MISSINGPL"
+says "a schema" out "ocr-pipeline ocr-batch 8500 ByUser False"
+says "without a distinguisher" out "probes exempt 2 <none> False"
+says "without its level" out "loose missing 600 ByUser True"
+passes "in the order of precedence" [ "$(sed -n 2p "$tmp/out" |
+	cut -d' ' -f1)" = exempt ]
+passes "to the end" [ "$(tail -n 1 "$tmp/out" | cut -d' ' -f1)" = catch-all ]
+
+run kapfctl get pl
+says "levels have a header" out "NAME TYPE NOMINALCONCURRENCYSHARES QUEUES HANDSIZE QUEUELENGTHLIMIT SEATS IN-USE WAITING"
+says "a level" out "workload-low Limited 100 128 6 50 236 0 0"
+for kind in prioritylevel pl prioritylevelconfigurations \
+	prioritylevelconfiguration; do
+	run kapfctl get "$kind" system
+	exits "get $kind NAME" 0
+	passes "and nothing else" [ "$(wc -l <"$tmp/out")" = 2 ]
+done
+run kapfctl get flowschema probes nosuch
+exits "a missing one is refused" 1
+says "and named" err 'kapfctl: flowschemas "nosuch" not found'
+says "the other is shown" out "probes exempt"
+run kapfctl get prioritylevels nosuch
+exits "the same of a level" 1
+says "named" err 'kapfctl: prioritylevels "nosuch" not found'
+empty "no header without rows" out
+
+# classify
+
+run kapfctl classify --user system:serviceaccount:doc-ocr:ocr-dispatcher \
+	--group system:serviceaccounts --verb list --resource pods
+says "classifies by the device" out "FlowSchema: ocr-pipeline"
+says "with its nominal limit" out "Seats: 1, a list at most 4"
+run kapfctl classify --user somebody --verb list --resource pods --namespace x
+says "a dangling schema matches nothing" out "FlowSchema: global-default"
+
+# Requests in flight: 600 * 1 / 256 shares are 3 seats
+
+{ queue_level tiny 1 4; echo ---; user_schema tiny 550 tiny alice; } >"$tmp/in"
+run kapfctl apply -f -
+says "a level of 3 seats" out "tiny - 3 +3"
+passes "requests of alice" hold_requests 3 web alice update 5
+
+run kapfctl get pl tiny
+says "seats in use and requests waiting" out "tiny Limited 1 4 1 50 3 3 2"
+
+run kapfctl status
+exits "status" 0
+says "the budget" out "Budget: 600 seats (max-requests-inflight 400, max-mutating-requests-inflight 200)"
+says "what is in use" out "In use: 3 seats, and 0 exempt"
+says "what waits" out "Waiting: 2 requests for 2 seats"
+says "how many servers" out "Servers: 1"
+passes "the server" grep -qE \
+	"^web +[0-9]+ +$holder +0 +[0-9]+ +3 +3 +2 +0 +20" "$tmp/out"
+
+run kapfctl dump priority-levels
+exits "dump levels" 0
+says "in the reference's columns" out "PriorityLevelName, ActiveQueues, IsIdle, IsQuiescing, WaitingRequests, ExecutingRequests, DispatchedRequests, RejectedRequests, TimedoutRequests, CancelledRequests"
+passes "sorted by name" [ "$(sed 1d "$tmp/out" | sort)" = \
+	"$(sed 1d "$tmp/out")" ]
+row=$(row_of tiny)
+column=1
+for value in tiny 1 false false 2 3 3 0 0 0; do
+	shows "column $column" "$row" "$column" "$value"
+	column=$((column + 1))
+done
+shows "an idle level" "$(row_of system)" 3 true
+
+run kapfctl dump requests
+exits "dump requests" 0
+says "in the reference's columns" out "PriorityLevelName, FlowSchemaName, QueueIndex, RequestIndexInQueue, FlowDistingsher, ArriveTime, InitialSeats, FinalSeats, AdditionalLatency, StartTime"
+passes "a row for each" [ "$(wc -l <"$tmp/out")" = 6 ]
+shows "the first that waits" 2 4 0
+shows "the second" 3 4 1
+shows "they have not started" 2 10 0001-01-01T00:00:00Z
+for row in 4 5 6; do
+	shows "one that executes" "$row" 4 -1
+done
+column=1
+for value in tiny tiny "$(cell 2 3)" -1 alice "$(cell 4 6)" 1 0 0s; do
+	shows "column $column" 4 "$column" "$value"
+	column=$((column + 1))
+done
+passes "in one of 4 queues" [ "$(cell 4 3)" -ge 0 ]
+passes "times are of RFC 3339" grep -qE \
+	' [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]*[1-9])?Z$' "$tmp/out"
+passes "no row ends in a comma" not grep -q ', *$' "$tmp/out"
+
+run kapfctl dump requests --details
+says "with details" out "StartTime, UserName, Verb, APIPath, Namespace, Name, APIVersion, Resource, SubResource"
+column=11
+for value in alice update '/apis/apps/v1/namespaces/ns/pods/x\x2cy/status' ns \
+	'x\x2cy' apps/v1 pods status; do
+	shows "column $column" 2 "$column" "$value"
+	column=$((column + 1))
+done
+
+queue_level late 1 4 >"$tmp/in"
+before=$(generation)
+run kapfctl apply -f -
+exits "no change while requests are in flight" 1
+says "says so" err "kapfctl: requests are in flight; nothing has changed"
+says "after it has said what it would do" out "late - 3 +3"
+says "counts the servers" out "shared by 1 attached server"
+lacks "does not say created" out created
+passes "leaves the generation" [ "$(generation)" = "$before" ]
+
+passes "the server ends well" release
+passes "it has finished all" [ "$(grep -c finished "$tmp/held")" = 5 ]
+
+passes "requests of alice again" hold_requests 3 web alice update 5
+kill -9 "$holder"
+wait "$holder" 2>/dev/null || :
+exec 3>&-
+run kapfctl dump priority-levels
+row=$(row_of tiny)
+shows "a killed server leaves no request waiting" "$row" 5 0
+shows "nor executing" "$row" 6 0
+shows "those that waited count as rejected" "$row" 8 2
+shows "as none that timed out" "$row" 9 0
+shows "as cancelled" "$row" 10 2
+
+odd=$(printf 'J\303\266rg,\\\303\033[1m')
+passes "a request of a strange user" hold_requests 1 web "$odd" get 1
+run kapfctl dump requests
+shows "control characters are escaped" 2 5 \
+	"$(printf 'J\303\266rg\\x2c\\x5c\\xc3\\x1b[1m')"
+passes "the server ends well" release
+
+# What the kernel refuses
+
+before=$(generation)
+run kapfctl apply --max-requests-inflight 0 --max-mutating-requests-inflight 0
+exits "no seats at all are refused" 1
+says "in the words of kube-apiserver" err "MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; they must add up to something positive"
+queue_level huge 10 10000000 >"$tmp/huge.yaml"
+run kapfctl apply -f "$tmp/huge.yaml"
+exits "more queues than the instance allows are refused" 1
+says "names file and object" err \
+	"kapfctl: $tmp/huge.yaml:1: PriorityLevelConfiguration \"huge\""
+says "names the field" err queues
+says "and the limit" err 16384
+passes "nothing has changed" [ "$(generation)" = "$before" ]
+
+run su -s /bin/sh nobody -c 'kapfctl status'
+exits "only root may look" 1
+says "says so" err "/dev/kapfctl0: no permission to open it for reading"
+
+# Several at once: each reads, changes and writes, and none is lost.
+
+workers=
+for i in 1 2 3 4 5 6; do
+	queue_level "worker-$i" 1 4 >"$tmp/worker-$i.yaml"
+	kapfctl apply -f "$tmp/worker-$i.yaml" >"$tmp/worker-$i.out" 2>&1 &
+	workers="$workers $!"
+done
+for worker in $workers; do
+	passes "one of several" wait "$worker"
+done
+run kapfctl get pl worker-1 worker-2 worker-3 worker-4 worker-5 worker-6
+exits "all changes are there" 0
+
+finish

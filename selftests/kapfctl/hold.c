@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hold SERVER USER VERB COUNT: a server that admits COUNT requests of one user at
+ * once and holds them until its stdin ends.
+ *
+ * The requests are for the pod "x,y" of the namespace "ns".  Prints a line with
+ * the verdict for each as it comes, and at the end "finished" for each that it
+ * could finish.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libkapf.h"
+
+/* A request waits for at most this long. */
+#define MAX_WAIT 10000000000ULL
+
+static const char *const groups[] = { "system:authenticated" };
+static struct kapf_digest digest = {
+	.groups = groups,
+	.nr_groups = 1,
+	.is_resource = true,
+	.api_group = "apps",
+	.api_version = "v1",
+	.resource = "pods",
+	.subresource = "status",
+	.namespace = "ns",
+	.name = "x,y",
+	.path = "/apis/apps/v1/namespaces/ns/pods/x,y/status",
+};
+
+static struct kapf_session *session;
+
+/* Closed, that is locked, until the input ends. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void *hold(void *unused)
+{
+	struct kapf_ticket ticket;
+	int ret;
+
+	(void)unused;
+	ret = kapf_admit(session, &digest, NULL, MAX_WAIT, &ticket);
+	if (ret < 0)
+		printf("error %s\n", strerror(-ret));
+	else
+		printf("verdict %d\n", ticket.verdict);
+	fflush(stdout);
+	if (ret < 0 || ticket.verdict != KAPF_EXECUTE)
+		return NULL;
+
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
+	if (kapf_finish(session, &ticket) >= 0)
+		printf("finished\n");
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct kapf_error err;
+	pthread_t *threads;
+	int i, count;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: hold SERVER USER VERB COUNT\n");
+		return 2;
+	}
+	digest.user = argv[2];
+	digest.verb = argv[3];
+	count = atoi(argv[4]);
+	if (kapf_session_open(&session, NULL, argv[1], 0, &err) < 0) {
+		fprintf(stderr, "hold: %s\n", err.text);
+		return 1;
+	}
+	threads = calloc(count, sizeof(*threads));
+	if (!threads)
+		return 1;
+
+	pthread_mutex_lock(&gate);
+	for (i = 0; i < count; i++)
+		if (pthread_create(&threads[i], NULL, hold, NULL))
+			return 1;
+	while (getchar() != EOF)
+		;
+	pthread_mutex_unlock(&gate);
+	for (i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+	kapf_session_close(session);
+	return 0;
+}

@@ -1,0 +1,290 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# selftests/kapfctl/host_test.sh KAPFCTL MANIFESTS: what kapfctl does without a
+# device.  Prints TAP.
+set -eu
+kapfctl=$1
+manifests=$2
+# shellcheck source=tap.sh
+. "$(dirname "$0")/tap.sh"
+
+# level NAME SHARES, schema NAME PRECEDENCE LEVEL: manifests
+level() {
+	cat <<END
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata:
+  name: $1
+spec:
+  type: Limited
+  limited:
+    nominalConcurrencyShares: $2
+    limitResponse:
+      type: Reject
+END
+}
+
+schema() {
+	cat <<END
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata:
+  name: $1
+spec:
+  matchingPrecedence: $2
+  priorityLevelConfiguration:
+    name: $3
+  rules:
+  - subjects:
+    - kind: User
+      user:
+        name: tester
+    nonResourceRules:
+    - verbs: ["*"]
+      nonResourceURLs: ["*"]
+END
+}
+
+dry_run() {
+	run "$kapfctl" apply --dry-run "$@"
+}
+
+# Help and version
+
+run "$kapfctl" --help
+exits "--help is done" 0
+for command in apply get classify dump status; do
+	says "--help names $command" out "$command"
+done
+run "$kapfctl" --version
+exits "--version is done" 0
+says "--version names the interface" out "interface 1"
+for command in apply get classify dump status; do
+	run "$kapfctl" "$command" --help
+	exits "$command --help is done" 0
+	says "$command --help shows usage" out "usage: kapfctl $command"
+	says "$command --help shows --device" out "--device PATH"
+	empty "$command --help says nothing on stderr" err
+done
+
+# Wrongly typed
+
+# refuses_to_run TEXT ARGUMENT...
+refuses_to_run() {
+	text=$1
+	shift
+	run "$kapfctl" "$@"
+	exits "wrongly typed: kapfctl $*" 2
+	says "says: $text" err "$text"
+	empty "and prints nothing" out
+}
+
+refuses_to_run 'a command is missing'
+refuses_to_run 'there is no command "frobnicate"' frobnicate
+refuses_to_run "unrecognized option '--wrong'" --wrong
+refuses_to_run 'nothing to apply' apply
+refuses_to_run 'files are named by -f' apply some.yaml
+refuses_to_run '"-1" is not a number of 0 to 65535' apply \
+	--max-requests-inflight=-1
+refuses_to_run '"70000" is not a number' apply --max-requests-inflight 70000
+refuses_to_run '"4x" is not a number' apply --max-mutating-requests-inflight 4x
+refuses_to_run 'say what to get' get
+refuses_to_run '"pods" cannot be got' get pods
+refuses_to_run 'say what to dump' dump
+refuses_to_run '"queues" cannot be dumped' dump queues
+refuses_to_run '--details goes with requests' dump priority-levels --details
+refuses_to_run '"now" is too much' status now
+refuses_to_run '--user is missing' classify --verb get --path /
+refuses_to_run '--verb is missing' classify --user alice --path /
+refuses_to_run 'either --resource or --path' classify --user a --verb get
+refuses_to_run 'either --resource or --path' classify --user a --verb get \
+	--resource pods --path /
+refuses_to_run '--namespace goes with --resource' classify --user a \
+	--verb get --path / --namespace x
+refuses_to_run '"pods/log" has a subresource' classify --user a --verb get \
+	--resource pods/log --subresource exec
+refuses_to_run 'try kapfctl classify --help' classify --user
+
+# No device
+
+for command in "apply --defaults" "get fs" "dump requests" status \
+	"classify --user alice --verb get --path /"; do
+	# shellcheck disable=SC2086
+	run "$kapfctl" --device "$tmp/none" $command
+	exits "refused without a device: $command" 1
+	says "says so" err "$tmp/none is not there: is the module kapf loaded?"
+	empty "and prints nothing" out
+done
+run "$kapfctl" status --device /dev/null
+exits "another device is refused" 1
+says "says what it is not" err "kapfctl: /dev/null: not a node of kapf"
+
+# Seats
+
+dry_run --defaults
+exits "the defaults apply" 0
+says "workload-low has 245 seats" out "workload-low - 245 +245"
+says "global-default has 49 seats" out "global-default - 49 +49"
+says "catch-all has fewer than alone" out "catch-all 600 13 -587"
+says "the budget is 600" out "budget: 600 seats"
+prefix=prioritylevelconfiguration.flowcontrol.apiserver.k8s.io
+says "a level is created" out "$prefix/workload-low created (dry run)"
+says "a mandatory level is there" out "$prefix/exempt unchanged (dry run)"
+says "a schema is created" out \
+	"flowschema.flowcontrol.apiserver.k8s.io/probes created (dry run)"
+passes "8 levels" [ "$(grep -c "^$prefix/" "$tmp/out")" = 8 ]
+passes "11 schemas" [ "$(grep -c '^flowschema\.' "$tmp/out")" = 11 ]
+
+dry_run --defaults -f "$manifests/ocr-batch.yaml"
+says "10 more shares leave workload-low 236" out "workload-low - 236 +236"
+says "the new level has 24" out "ocr-batch - 24 +24"
+says "and is created" out "$prefix/ocr-batch created (dry run)"
+
+dry_run --defaults --max-requests-inflight 800 \
+	--max-mutating-requests-inflight 0
+says "twice the budget" out "budget: 800 seats, before 600"
+says "gives more seats" out "workload-low - 327 +327"
+
+for file in "$manifests"/*.yaml; do
+	dry_run --defaults -f "$file"
+	exits "${file##*/} applies" 0
+	empty "${file##*/} without complaint" err
+done
+
+dry_run --max-requests-inflight 0 --max-mutating-requests-inflight 0
+exits "no seats at all are refused" 1
+says "in the words of kube-apiserver" err "MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; they must add up to something positive"
+dry_run --max-requests-inflight 65535
+exits "too many seats are refused" 1
+says "with the limit" err \
+	"MaxRequestsInFlight=65535 and MaxMutatingRequestsInFlight=200; they must add up to at most 65535"
+
+# Files
+
+dry_run --max-requests-inflight 400
+exits "what changes nothing is done" 0
+empty "and has nothing to say" out
+
+level one 5 >"$tmp/in"
+dry_run -f -
+says "reads standard input" out "$prefix/one created (dry run)"
+lacks "what is not in the manifest is not mentioned" out "$prefix/exempt"
+
+mkdir "$tmp/dir"
+level one 5 >"$tmp/dir/1.yaml"
+schema two 300 one >"$tmp/dir/2.yml"
+echo '{"apiVersion":"flowcontrol.apiserver.k8s.io/v1",
+"kind":"PriorityLevelConfiguration","metadata":{"name":"three"},
+"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":7,
+"limitResponse":{"type":"Reject"}}}}' >"$tmp/dir/3.json"
+echo 'not a manifest' >"$tmp/dir/4.txt"
+dry_run -f "$tmp/dir"
+exits "a directory applies" 0
+says "its .yaml" out "$prefix/one created"
+says "its .yml" out "flowschema.flowcontrol.apiserver.k8s.io/two created"
+says "its .json" out "$prefix/three created"
+
+level one 6 >"$tmp/again.yaml"
+dry_run -f "$tmp/dir" -f "$tmp/again.yaml"
+exits "an object in two files is refused" 1
+says "naming the one" err "kapfctl: $tmp/again.yaml:1: "
+says "and the other" err "also in $tmp/dir/1.yaml:1"
+empty "and nothing is printed" out
+schema two 400 one >"$tmp/again.yaml"
+dry_run -f "$tmp/again.yaml" -f "$tmp/dir"
+exits "the same of a schema" 1
+says "names it" err 'FlowSchema "two": also in'
+
+mkdir "$tmp/empty"
+dry_run -f "$tmp/empty"
+exits "an empty directory is refused" 1
+says "says what it lacks" err "$tmp/empty: no *.yaml, *.yml or *.json in it"
+dry_run -f "$tmp/none.yaml"
+exits "a missing file is refused" 1
+says "names it" err "kapfctl: $tmp/none.yaml: No such file"
+
+{ level one 5; echo '---'; schema two 20000 one; } >"$tmp/bad.yaml"
+dry_run -f "$tmp/dir/3.json" -f "$tmp/bad.yaml"
+exits "a bad object is refused" 1
+says "naming the file and the line" err "kapfctl: $tmp/bad.yaml:1"
+says "and the object" err 'FlowSchema "two"'
+says "and the field" err matchingPrecedence
+says "and the value" err 20000
+says "and what would do" err 10000
+
+level exempt 5 >"$tmp/in"
+dry_run -f -
+exits "a mandatory level cannot be changed" 1
+says "says where and why" err \
+	'kapfctl: stdin:6: PriorityLevelConfiguration "exempt": spec.type'
+
+# Classification
+
+# classify EXPECTED ARGUMENT...: EXPECTED is lines of output
+classify() {
+	expected=$1
+	shift
+	run "$kapfctl" classify "$@"
+	exits "classify $*" 0
+	echo "$expected" >"$tmp/expected"
+	while read -r line; do
+		says "$line" out "$line"
+	done <"$tmp/expected"
+}
+
+classify 'FlowSchema: global-default
+PriorityLevel: global-default
+Distinguisher: "alice"
+FlowHash: 0xf4de3bd42ccdf6b7
+Hand: 55 62 126 125 105 1 of 128 queues
+Seats: 1, a list at most 8' \
+	--defaults --user alice --verb list --resource pods --namespace x
+classify 'FlowSchema: ocr-pipeline
+PriorityLevel: ocr-batch
+FlowHash: 0xa9e0c9eeda0ce9d2
+Hand: 2 4 3 13 of 16 queues
+Seats: 1, a list at most 4' \
+	--defaults -f "$manifests/ocr-batch.yaml" \
+	--user system:serviceaccount:doc-ocr:ocr-dispatcher \
+	--group system:serviceaccounts --verb list --resource pods
+classify 'FlowSchema: kube-system-service-accounts
+Distinguisher: "kube-system"
+FlowHash: 0x505593ddbffe965c
+Hand: 92 95 124 69 84 46 of 128 queues' \
+	--defaults --user system:serviceaccount:kube-system:job-controller \
+	--verb update --resource jobs --api-group batch --namespace kube-system
+classify 'FlowSchema: system-node-high
+Distinguisher: "system:node:n1"
+FlowHash: 0xd69637f146cbe904
+Hand: 4 45 15 47 21 61 of 64 queues' \
+	--defaults --user system:node:n1 --group system:nodes \
+	--verb patch --resource nodes/status --name n1
+classify 'FlowSchema: system-node-high' \
+	--defaults --user system:node:n1 --group system:nodes \
+	--verb patch --resource nodes --subresource status --name n1
+classify 'FlowSchema: system-nodes' \
+	--defaults --user system:node:n1 --group system:nodes \
+	--verb get --resource pods --namespace x --name y
+classify 'FlowSchema: probes
+PriorityLevel: exempt
+Distinguisher: ""
+FlowHash: 0x14ae6add276a7874
+Hand: none, the level has no queues' \
+	--defaults --user system:anonymous --verb get --path /healthz
+classify 'FlowSchema: exempt' \
+	--defaults --user admin --group system:masters \
+	--verb delete --resource nodes --name n1
+classify 'FlowSchema: catch-all
+Distinguisher: "stranger"
+FlowHash: 0x5820a7d4b116b737
+Hand: none, the level has no queues' \
+	-f "$manifests/ocr-batch.yaml" --user stranger --verb get --path /x
+
+# The output has to arrive.
+
+run sh -c '"$1" apply --dry-run --defaults >/dev/full' sh "$kapfctl"
+exits "a full disk is noticed" 1
+says "and named" err "cannot write to standard output"
+
+finish

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kapfctl classify: what becomes of a request, without making it: its
+ * FlowSchema, its flow, and the queues that the flow may use.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dealer.h"
+#include "kapfctl.h"
+
+static void print_hand(const struct kapf_priority_level *level, uint64_t hash)
+{
+	uint32_t hand[KAPF_HAND_MAX], i;
+
+	printf("Hand:           ");
+	if (level->type == KAPF_LEVEL_QUEUE) {
+		kapf_deal_hand(hash, level->queues, level->hand_size, hand);
+		for (i = 0; i < level->hand_size; i++)
+			printf("%s%u", i ? " " : "", hand[i]);
+		printf(" of %u queues\n", level->queues);
+	} else {
+		printf("none, the level has no queues\n");
+	}
+}
+
+static void classify(const struct kapf_configuration *config,
+		     const struct kapf_digest *digest)
+{
+	const struct kapf_flow_schema *schema = kapf_classify(config, digest);
+	const struct kapf_priority_level *level;
+	const char *distinguisher;
+	uint64_t hash;
+
+	level = kapf_config_level(config, schema->level);
+	distinguisher = kapf_flow_distinguisher(schema, digest);
+	hash = kapf_flow_hash(schema->name, distinguisher);
+
+	printf("FlowSchema:     %s\n", schema->name);
+	printf("PriorityLevel:  %s\n", schema->level);
+	printf("Distinguisher:  \"%s\"\n", distinguisher);
+	printf("FlowHash:       0x%016jx\n", (uintmax_t)hash);
+	print_hand(level, hash);
+	printf("Seats:          1, a list at most %u\n", kapf_max_seats(level));
+}
+
+/* From the device, or from manifests alone. */
+static struct kapf_configuration *
+read_rules(const struct manifests *manifests, bool defaults)
+{
+	struct kapf_configuration *config;
+	int fd;
+
+	if (!manifests->nr && !defaults) {
+		fd = open_control(O_RDONLY);
+		if (fd < 0)
+			return NULL;
+		config = read_config(fd);
+		close(fd);
+		return config;
+	}
+
+	config = need(kapf_config_new());
+	if (defaults && kapf_config_add_defaults(config) < 0)
+		need(NULL);
+	if (merge_manifests(manifests, config) < 0) {
+		kapf_config_free(config);
+		return NULL;
+	}
+	kapf_config_nominal(config);
+	return config;
+}
+
+/* The groups that every authenticator gives its users. */
+static const char *implied_group(const char *user, const char *const *groups,
+				 size_t nr)
+{
+	static const char authenticated[] = "system:authenticated";
+	static const char unauthenticated[] = "system:unauthenticated";
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(groups[i], authenticated) ||
+		    !strcmp(groups[i], unauthenticated))
+			return NULL;
+	return strcmp(user, "system:anonymous") ? authenticated :
+						  unauthenticated;
+}
+
+/**
+ * struct question - the request, as typed
+ * @digest: it, but for the groups
+ * @groups: of the user, with room for one more
+ * @only_resource: the last option that only a resource request can have
+ */
+struct question {
+	struct kapf_digest digest;
+	const char **groups;
+	const char *only_resource;
+};
+
+static void take_option(struct question *question, int option, char *value)
+{
+	struct kapf_digest *digest = &question->digest;
+
+	switch (option) {
+	case 'u':
+		digest->user = value;
+		break;
+	case 'g':
+		question->groups[digest->nr_groups++] = value;
+		break;
+	case 'v':
+		digest->verb = value;
+		break;
+	case 'p':
+		digest->path = value;
+		break;
+	case 'r':
+		digest->resource = value;
+		break;
+	case 'a':
+		digest->api_group = value;
+		question->only_resource = "api-group";
+		break;
+	case 's':
+		digest->subresource = value;
+		question->only_resource = "subresource";
+		break;
+	case 'n':
+		digest->namespace = value;
+		question->only_resource = "namespace";
+		break;
+	case 'N':
+		digest->name = value;
+		question->only_resource = "name";
+		break;
+	}
+}
+
+/* Complete the digest, or say what is wrong with it. */
+static int complete(struct question *question)
+{
+	struct kapf_digest *digest = &question->digest;
+	const char *implied;
+	char *slash;
+
+	if (!digest->user || !digest->verb)
+		return usage_error(&classify_command, "--%s is missing",
+				   digest->user ? "verb" : "user");
+	if (!digest->resource == !digest->path)
+		return usage_error(&classify_command,
+				   "either --resource or --path is needed");
+	if (digest->path && question->only_resource)
+		return usage_error(&classify_command, "--%s goes with --resource, not with --path",
+				   question->only_resource);
+	digest->is_resource = digest->resource;
+
+	slash = digest->resource ? strchr(digest->resource, '/') : NULL;
+	if (slash && digest->subresource)
+		return usage_error(&classify_command,
+				   "\"%s\" has a subresource, so that --subresource \"%s\" is too much",
+				   digest->resource, digest->subresource);
+	if (slash) {
+		*slash = '\0';
+		digest->subresource = slash + 1;
+	}
+
+	implied = implied_group(digest->user, question->groups,
+				digest->nr_groups);
+	if (implied)
+		question->groups[digest->nr_groups++] = implied;
+	digest->groups = question->groups;
+	return DONE;
+}
+
+static const struct option options[] = {
+	{ "user", required_argument, NULL, 'u' },
+	{ "group", required_argument, NULL, 'g' },
+	{ "verb", required_argument, NULL, 'v' },
+	{ "path", required_argument, NULL, 'p' },
+	{ "resource", required_argument, NULL, 'r' },
+	{ "api-group", required_argument, NULL, 'a' },
+	{ "subresource", required_argument, NULL, 's' },
+	{ "namespace", required_argument, NULL, 'n' },
+	{ "name", required_argument, NULL, 'N' },
+	{ "filename", required_argument, NULL, 'f' },
+	{ "defaults", no_argument, NULL, 'd' },
+	{ NULL, 0, NULL, 0 }
+};
+
+static int classify_main(int argc, char **argv)
+{
+	struct kapf_configuration *config = NULL;
+	struct manifests manifests = { .nr = 0 };
+	struct question question = { .digest.nr_groups = 0 };
+	bool defaults = false;
+	int option, status;
+
+	question.groups = need(calloc(argc + 1, sizeof(*question.groups)));
+	while ((option = next_option(&classify_command, argc, argv)) != -1) {
+		if (option == 'd') {
+			defaults = true;
+		} else if (option != 'f') {
+			take_option(&question, option, optarg);
+		} else if (read_manifests(&manifests, optarg) < 0) {
+			status = REFUSED;
+			goto out;
+		}
+	}
+	status = optind == argc ? complete(&question) :
+				  usage_error(&classify_command,
+					      "\"%s\" is too much",
+					      argv[optind]);
+	if (status != DONE)
+		goto out;
+	config = read_rules(&manifests, defaults);
+	if (config)
+		classify(config, &question.digest);
+	else
+		status = REFUSED;
+out:
+	kapf_config_free(config);
+	free_manifests(&manifests);
+	free(question.groups);
+	return status;
+}
+
+const struct command classify_command = {
+	.name = "classify",
+	.summary = "say which schema, level, flow and queues a request gets",
+	.help =
+"usage: kapfctl classify --user USER [--group GROUP]... --verb VERB\n"
+"           --resource RESOURCE[/SUBRESOURCE] [--api-group GROUP]\n"
+"           [--subresource NAME] [--namespace NAMESPACE] [--name NAME]\n"
+"       kapfctl classify --user USER [--group GROUP]... --verb METHOD --path PATH\n"
+"\n"
+"Says which FlowSchema and which level a request belongs to, its flow, the hash\n"
+"and the hand (the queues) of the flow, and the most seats that a list costs.  A\n"
+"user in neither of the groups system:authenticated and system:unauthenticated\n"
+"is put into the former, as authenticators do; system:anonymous into the latter.\n"
+"\n"
+"      --verb VERB      get, list, watch, create, update, patch, delete,\n"
+"                       deletecollection, proxy; for a path, the HTTP method in\n"
+"                       lower case\n"
+"      --api-group GROUP\n"
+"                       of the resource; default: the core group\n"
+"  -f, --filename PATH  classify by these manifests and the mandatory objects\n"
+"                       rather than by the device's configuration\n"
+"      --defaults       the same with the default objects of Kubernetes\n",
+	.brief = "f:",
+	.options = options,
+	.main = classify_main,
+};

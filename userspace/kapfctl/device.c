@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control node: opening it, and reading from it what is too long for one
+ * call.  All functions complain when they fail.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kapfctl.h"
+
+/* Elements that are read in one call. */
+#define CHUNK 64
+
+/**
+ * open_control() - open the control node
+ * @flags: O_RDONLY or O_RDWR
+ *
+ * Return: its file, or -1.
+ */
+int open_control(int flags)
+{
+	struct kapf_error err;
+	struct kapf_info info;
+	int fd;
+
+	fd = open(control_node, flags | O_CLOEXEC);
+	if (fd < 0) {
+		if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
+			complain("%s is not there: is the module kapf loaded?",
+				 control_node);
+		else if (errno == EACCES || errno == EPERM)
+			complain("%s: no permission to open it for %s: only root may, as installed",
+				 control_node,
+				 flags == O_RDWR ? "writing" : "reading");
+		else
+			complain("%s: %s", control_node, strerror(errno));
+		return -1;
+	}
+	if (kapf_get_info(fd, &info, &err) < 0) {
+		complain("%s: %s", control_node, err.text);
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/**
+ * read_config() - read the configuration
+ * @fd: of the control node
+ *
+ * Return: it, or NULL.
+ */
+struct kapf_configuration *read_config(int fd)
+{
+	struct kapf_configuration *config;
+	struct kapf_error err;
+
+	if (kapf_config_read(&config, fd, &err) < 0) {
+		complain("%s: %s", control_node, err.text);
+		return NULL;
+	}
+	return config;
+}
+
+static int failed(const char *what)
+{
+	complain("%s: cannot read %s: %s", control_node, what, strerror(errno));
+	return -1;
+}
+
+/**
+ * read_state() - read configuration and statistics that belong together
+ * @state: out; to be freed in any case
+ * @fd: of the control node
+ *
+ * Return: 0 or -1.
+ */
+int read_state(struct state *state, int fd)
+{
+	state->config = NULL;
+	state->levels = need(calloc(KAPF_MAX_LEVELS, sizeof(*state->levels)));
+	do {
+		kapf_config_free(state->config);
+		state->config = read_config(fd);
+		if (!state->config)
+			return -1;
+		state->stats = (struct kapf_get_stats){
+			.size = sizeof(state->stats),
+			.level_size = sizeof(*state->levels),
+			.schema_size = sizeof(struct kapf_schema_stats),
+			.nr_levels = KAPF_MAX_LEVELS,
+			.levels = (uintptr_t)state->levels,
+		};
+		if (ioctl(fd, KAPF_GET_STATS, &state->stats) < 0)
+			return failed("statistics");
+	} while (state->stats.generation != state->config->generation);
+	return 0;
+}
+
+/**
+ * free_state() - free what read_state() made
+ * @state: it
+ */
+void free_state(struct state *state)
+{
+	kapf_config_free(state->config);
+	free(state->levels);
+}
+
+/**
+ * level_stats() - find the statistics of a level
+ * @state: where
+ * @id: of the level
+ *
+ * Return: they; zeros where there are none.
+ */
+const struct kapf_level_stats *level_stats(const struct state *state,
+					   uint32_t id)
+{
+	static const struct kapf_level_stats none;
+	uint32_t i;
+
+	for (i = 0; i < state->stats.nr_levels; i++)
+		if (state->levels[i].id == id)
+			return &state->levels[i];
+	return &none;
+}
+
+/* Take a request out of the answer; strings that were cut off are empty. */
+static void take_request(struct request *request, const char *answer)
+{
+	const char *text, *end;
+	int i;
+
+	memcpy(&request->info, answer, sizeof(request->info));
+	request->text = need(calloc(1, request->info.label_len + 1));
+	memcpy(request->text, answer + sizeof(request->info),
+	       request->info.label_len);
+
+	text = request->text;
+	end = text + request->info.label_len;
+	for (i = 0; i < NR_LABELS; i++) {
+		request->label[i] = text;
+		if (text < end)
+			text += strlen(text) + 1;
+		if (text > end)
+			text = end;
+	}
+}
+
+/**
+ * read_requests() - read the requests in flight, of all sessions
+ * @requests: out; to be freed in any case
+ * @nr: out: how many
+ * @fd: of the control node
+ *
+ * Return: 0 or -1.
+ */
+int read_requests(struct request **requests, size_t *nr, int fd)
+{
+	const size_t stride = sizeof(struct kapf_request_info) +
+			      KAPF_MAX_LABEL_BYTES;
+	struct kapf_get_requests get = {
+		.size = sizeof(get),
+		.request_size = sizeof(struct kapf_request_info),
+		.label_bytes = KAPF_MAX_LABEL_BYTES,
+	};
+	char *answer = need(malloc(CHUNK * stride));
+	int ret = 0;
+	size_t i;
+
+	*requests = NULL;
+	*nr = 0;
+	get.requests = (uintptr_t)answer;
+	do {
+		get.nr = CHUNK;
+		if (ioctl(fd, KAPF_GET_REQUESTS, &get) < 0) {
+			ret = failed("requests");
+			break;
+		}
+		*requests = need(reallocarray(*requests, *nr + CHUNK,
+					      sizeof(**requests)));
+		for (i = 0; i < get.nr; i++)
+			take_request(*requests + (*nr)++, answer + i * stride);
+	} while (get.nr);
+	free(answer);
+	return ret;
+}
+
+/**
+ * free_requests() - free what read_requests() made
+ * @requests: they
+ * @nr: how many
+ */
+void free_requests(struct request *requests, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		free(requests[i].text);
+	free(requests);
+}
+
+/**
+ * read_sessions() - read the sessions
+ * @sessions: out; to be freed in any case
+ * @nr: out: how many
+ * @fd: of the control node
+ *
+ * Return: 0 or -1.
+ */
+int read_sessions(struct kapf_session_info **sessions, size_t *nr, int fd)
+{
+	struct kapf_get_sessions get = {
+		.size = sizeof(get),
+		.session_size = sizeof(struct kapf_session_info),
+	};
+
+	*sessions = NULL;
+	*nr = 0;
+	do {
+		*sessions = need(reallocarray(*sessions, *nr + CHUNK,
+					      sizeof(**sessions)));
+		get.sessions = (uintptr_t)(*sessions + *nr);
+		get.nr = CHUNK;
+		if (ioctl(fd, KAPF_GET_SESSIONS, &get) < 0)
+			return failed("sessions");
+		*nr += get.nr;
+	} while (get.nr);
+	return 0;
+}

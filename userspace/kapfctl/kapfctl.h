@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kapfctl: what its files share, grouped by the file that defines it.
+ */
+#ifndef KAPFCTL_H
+#define KAPFCTL_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libkapf.h"
+
+/* Exit status. */
+enum {
+	DONE = 0,
+	REFUSED = 1,
+	USAGE = 2,
+};
+
+/* What GET_REQUESTS shows of a request; see @label of struct kapf_op. */
+enum {
+	LABEL_DISTINGUISHER,
+	LABEL_USER,
+	LABEL_VERB,
+	LABEL_PATH,
+	LABEL_NAMESPACE,
+	LABEL_NAME,
+	LABEL_API_VERSION,
+	LABEL_RESOURCE,
+	LABEL_SUBRESOURCE,
+	NR_LABELS,
+};
+
+/**
+ * struct command - a subcommand
+ * @name: of it
+ * @summary: what it does, in a line
+ * @help: the text of --help, but for the common options
+ * @brief: short options, but for the common ones; NULL: none
+ * @options: options, but for the common ones, as of getopt_long(3); NULL: none
+ * @main: do it; returns the exit status
+ */
+struct command {
+	const char *name;
+	const char *summary;
+	const char *help;
+	const char *brief;
+	const struct option *options;
+	int (*main)(int argc, char **argv);
+};
+
+/* apply.c, classify.c, dump.c, get.c, status.c */
+extern const struct command apply_command;
+extern const struct command classify_command;
+extern const struct command dump_command;
+extern const struct command get_command;
+extern const struct command status_command;
+
+/* main.c */
+int next_option(const struct command *command, int argc, char **argv);
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int usage_error(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void *need(void *memory);
+extern const char *control_node;
+
+/* device.c */
+
+/**
+ * struct state - configuration and statistics of one moment
+ * @config: the configuration
+ * @stats: as GET_STATS answered
+ * @levels: statistics of the levels
+ */
+struct state {
+	struct kapf_configuration *config;
+	struct kapf_get_stats stats;
+	struct kapf_level_stats *levels;
+};
+
+/**
+ * struct request - a request in flight
+ * @info: as GET_REQUESTS answered
+ * @text: its label, and a NUL
+ * @label: the strings of the label, by LABEL_*
+ */
+struct request {
+	struct kapf_request_info info;
+	char *text;
+	const char *label[NR_LABELS];
+};
+
+int open_control(int flags);
+struct kapf_configuration *read_config(int fd);
+int read_state(struct state *state, int fd);
+void free_state(struct state *state);
+const struct kapf_level_stats *level_stats(const struct state *state,
+					   uint32_t id);
+int read_requests(struct request **requests, size_t *nr, int fd);
+void free_requests(struct request *requests, size_t nr);
+int read_sessions(struct kapf_session_info **sessions, size_t *nr, int fd);
+
+/* manifests.c */
+
+/**
+ * struct manifest - a file that was read
+ * @file: its name
+ * @text: what is in it
+ * @len: bytes of that
+ */
+struct manifest {
+	char *file;
+	char *text;
+	size_t len;
+};
+
+/**
+ * struct manifests - all files that a command was given
+ * @all: they
+ * @nr: how many
+ */
+struct manifests {
+	struct manifest *all;
+	size_t nr;
+};
+
+int read_manifests(struct manifests *manifests, const char *path);
+int merge_manifests(const struct manifests *manifests,
+		    struct kapf_configuration *config);
+void free_manifests(struct manifests *manifests);
+const struct kapf_flow_schema *
+find_schema(const struct kapf_configuration *config, const char *name);
+
+/* table.c */
+struct libscols_table;
+struct libscols_table *table_new(const char *const *columns);
+void table_row(struct libscols_table *table, ...);
+bool table_print(struct libscols_table *table);
+
+#endif /* KAPFCTL_H */

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kapfctl: the tool that configures kapf and looks into it.
+ *
+ * This file is the table of its subcommands, and what all of them do in the
+ * same way: common options, help, messages, exit status.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kapfctl.h"
+
+static const struct command *const commands[] = {
+	&apply_command,
+	&get_command,
+	&classify_command,
+	&dump_command,
+	&status_command,
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
+
+/* Most options that a command has, but for the common ones. */
+#define MAX_OPTIONS 16
+
+static const struct option program_options[] = {
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 }
+};
+
+/* What stands before the subcommand. */
+static const struct command program = {
+	.name = "",
+	.help =
+"usage: kapfctl [--device PATH] COMMAND [ARGUMENT]...\n"
+"       kapfctl COMMAND --help\n"
+"       kapfctl --version\n"
+"\n"
+"Configures kapf, Kubernetes API Priority and Fairness in the kernel, and looks\n"
+"into it.  Exit status: 0 done, 1 refused, 2 wrongly typed.\n"
+"\n",
+	.brief = "+",
+	.options = program_options,
+};
+
+const char *control_node = KAPF_CONTROL_NODE;
+
+static void vcomplain(const char *format, va_list args)
+{
+	fputs("kapfctl: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+/**
+ * complain() - say on stderr what is wrong
+ * @format: of printf(3), without a newline
+ */
+void complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vcomplain(format, args);
+	va_end(args);
+}
+
+static int try_help(const struct command *command)
+{
+	complain("try kapfctl %s%s--help", command->name,
+		 command == &program ? "" : " ");
+	return USAGE;
+}
+
+/**
+ * usage_error() - say on stderr how a command was wrongly typed
+ * @command: which
+ * @format: of printf(3), without a newline
+ *
+ * Return: USAGE.
+ */
+int usage_error(const struct command *command, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vcomplain(format, args);
+	va_end(args);
+	return try_help(command);
+}
+
+/**
+ * need() - end the program when memory is short
+ * @memory: what an allocation returned
+ *
+ * Return: @memory, never NULL.
+ */
+void *need(void *memory)
+{
+	if (memory)
+		return memory;
+	complain("not enough memory");
+	exit(REFUSED);
+}
+
+static void print_help(const struct command *command)
+{
+	size_t i;
+
+	fputs(command->help, stdout);
+	for (i = 0; command == &program && i < NR_COMMANDS; i++)
+		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\n"
+	       "      --device PATH    control node; default %s\n"
+	       "  -h, --help           this text\n", KAPF_CONTROL_NODE);
+}
+
+/**
+ * next_option() - getopt_long(3), of which the common options are done here
+ * @command: whose options are read
+ * @argc: of @argv
+ * @argv: the arguments, with a name for messages before them
+ *
+ * Return: the next option that is not common, or -1.
+ */
+int next_option(const struct command *command, int argc, char **argv)
+{
+	static const struct option common[] = {
+		{ "device", required_argument, NULL, 'D' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct option options[MAX_OPTIONS + 3];
+	char brief[16];
+	int option, nr = 0;
+
+	for (; command->options && command->options[nr].name; nr++)
+		options[nr] = command->options[nr];
+	memcpy(options + nr, common, sizeof(common));
+	snprintf(brief, sizeof(brief), "%sh",
+		 command->brief ? command->brief : "");
+	do {
+		option = getopt_long(argc, argv, brief, options, NULL);
+		if (option == 'D')
+			control_node = optarg;
+	} while (option == 'D');
+
+	if (option == 'h') {
+		print_help(command);
+		exit(DONE);
+	}
+	if (option == '?')
+		exit(try_help(command));
+	return option;
+}
+
+static int run(int argc, char **argv)
+{
+	size_t i;
+
+	for (i = 0; i < NR_COMMANDS; i++) {
+		if (strcmp(commands[i]->name, argv[0]))
+			continue;
+		argv[0] = "kapfctl";
+		optind = 0; /* start anew */
+		return commands[i]->main(argc, argv);
+	}
+	return usage_error(&program, "there is no command \"%s\"", argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	argv[0] = "kapfctl";
+	if (next_option(&program, argc, argv) == 'V') {
+		printf("kapfctl %s, interface %d\n", KAPF_VERSION, KAPF_ABI);
+		return DONE;
+	}
+	if (optind == argc)
+		return usage_error(&program, "a command is missing");
+	status = run(argc - optind, argv + optind);
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write to standard output");
+		return REFUSED;
+	}
+	return status;
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Manifests: reading the files that -f names, and merging their objects into a
+ * configuration.  All functions complain when they fail.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kapfctl.h"
+
+/* Bytes that are read at once. */
+#define CHUNK 65536
+
+static int read_stream(struct manifests *manifests, const char *name, FILE *in)
+{
+	struct manifest *manifest;
+	size_t len = 0, got;
+	char *text = NULL;
+
+	do {
+		text = need(realloc(text, len + CHUNK));
+		got = fread(text + len, 1, CHUNK, in);
+		len += got;
+	} while (got);
+	if (ferror(in)) {
+		complain("%s: %s", name, strerror(errno));
+		free(text);
+		return -1;
+	}
+	manifests->all = need(reallocarray(manifests->all, manifests->nr + 1,
+					   sizeof(*manifests->all)));
+	manifest = &manifests->all[manifests->nr++];
+	manifest->file = need(strdup(name));
+	manifest->text = text;
+	manifest->len = len;
+	return 0;
+}
+
+static int read_file(struct manifests *manifests, const char *path)
+{
+	FILE *in = fopen(path, "re");
+	int ret;
+
+	if (!in) {
+		complain("%s: %s", path, strerror(errno));
+		return -1;
+	}
+	ret = read_stream(manifests, path, in);
+	fclose(in);
+	return ret;
+}
+
+static int is_manifest(const struct dirent *entry)
+{
+	const char *suffix = strrchr(entry->d_name, '.');
+
+	return suffix && (!strcmp(suffix, ".yaml") || !strcmp(suffix, ".yml") ||
+			  !strcmp(suffix, ".json"));
+}
+
+static int read_directory(struct manifests *manifests, const char *path)
+{
+	struct dirent **entries;
+	int i, nr, ret = 0;
+	char *file;
+
+	nr = scandir(path, &entries, is_manifest, alphasort);
+	if (nr < 0) {
+		complain("%s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!nr) {
+		complain("%s: no *.yaml, *.yml or *.json in it", path);
+		ret = -1;
+	}
+	for (i = 0; i < nr; i++) {
+		if (asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0)
+			need(NULL);
+		if (!ret)
+			ret = read_file(manifests, file);
+		free(file);
+		free(entries[i]);
+	}
+	free(entries);
+	return ret;
+}
+
+/**
+ * read_manifests() - read what one -f names
+ * @manifests: what was read before; files are added
+ * @path: a file, a directory or "-"
+ *
+ * Return: 0 or -1.
+ */
+int read_manifests(struct manifests *manifests, const char *path)
+{
+	struct stat st;
+
+	if (!strcmp(path, "-"))
+		return read_stream(manifests, "stdin", stdin);
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return read_directory(manifests, path);
+	return read_file(manifests, path);
+}
+
+/**
+ * free_manifests() - free what read_manifests() made
+ * @manifests: they
+ */
+void free_manifests(struct manifests *manifests)
+{
+	size_t i;
+
+	for (i = 0; i < manifests->nr; i++) {
+		free(manifests->all[i].file);
+		free(manifests->all[i].text);
+	}
+	free(manifests->all);
+}
+
+/**
+ * find_schema() - find a schema by name
+ * @config: where
+ * @name: of the schema
+ *
+ * Return: NULL where there is none.
+ */
+const struct kapf_flow_schema *
+find_schema(const struct kapf_configuration *config, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < config->nr_schemas; i++)
+		if (!strcmp(config->schemas[i].name, name))
+			return &config->schemas[i];
+	return NULL;
+}
+
+/* The metadata of an object if it comes from a manifest, else NULL. */
+static const struct kapf_meta *level_meta(const struct kapf_configuration *in,
+					  const char *name)
+{
+	const struct kapf_priority_level *level = kapf_config_level(in, name);
+
+	return level && level->meta.file ? &level->meta : NULL;
+}
+
+static const struct kapf_meta *schema_meta(const struct kapf_configuration *in,
+					   const char *name)
+{
+	const struct kapf_flow_schema *schema = find_schema(in, name);
+
+	return schema && schema->meta.file ? &schema->meta : NULL;
+}
+
+static bool is_duplicate(const char *kind, const char *name,
+			 const struct kapf_meta *meta,
+			 const struct kapf_meta *earlier)
+{
+	if (!earlier)
+		return false;
+	complain("%s:%u: %s \"%s\": also in %s:%u; each object may be given once",
+		 meta->file, meta->line, kind, name, earlier->file,
+		 earlier->line);
+	return true;
+}
+
+/* Is an object of one file also in another that was read earlier? */
+static bool have_common(const struct kapf_configuration *file,
+			const struct kapf_configuration *earlier)
+{
+	size_t i;
+
+	for (i = 0; i < file->nr_levels; i++) {
+		const struct kapf_priority_level *level = &file->levels[i];
+
+		if (level->meta.file &&
+		    is_duplicate("PriorityLevelConfiguration", level->name,
+				 &level->meta,
+				 level_meta(earlier, level->name)))
+			return true;
+	}
+	for (i = 0; i < file->nr_schemas; i++) {
+		const struct kapf_flow_schema *schema = &file->schemas[i];
+
+		if (schema->meta.file &&
+		    is_duplicate("FlowSchema", schema->name, &schema->meta,
+				 schema_meta(earlier, schema->name)))
+			return true;
+	}
+	return false;
+}
+
+static int merge(struct kapf_configuration *config,
+		 const struct manifest *manifest)
+{
+	struct kapf_error err;
+
+	if (kapf_config_merge(config, manifest->text, manifest->len,
+			      manifest->file, &err) < 0) {
+		complain("%s", err.text);
+		return -1;
+	}
+	return 0;
+}
+
+/**
+ * merge_manifests() - merge all files into a configuration
+ * @manifests: they
+ * @config: changed even when this fails
+ *
+ * A file may replace an object of @config, but not of another file: which of
+ * the two was meant?  So each is also read on its own, to be compared with
+ * those before it.
+ *
+ * Return: 0 or -1.
+ */
+int merge_manifests(const struct manifests *manifests,
+		    struct kapf_configuration *config)
+{
+	struct kapf_configuration *earlier = need(kapf_config_new()), *file;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; !ret && i < manifests->nr; i++) {
+		file = need(kapf_config_new());
+		if (merge(file, &manifests->all[i]) < 0 ||
+		    have_common(file, earlier) ||
+		    merge(earlier, &manifests->all[i]) < 0 ||
+		    merge(config, &manifests->all[i]) < 0)
+			ret = -1;
+		kapf_config_free(file);
+	}
+	kapf_config_free(earlier);
+	return ret;
+}
