@@ -505,6 +505,41 @@ static void kapf_config_write_image(const struct kapf_active_config *config,
 	}
 }
 
+/*
+ * An image of the configuration, if it fits into @room.  Memory is taken while
+ * the lock is not held: a caller who has to wait for it shall wait alone.
+ */
+static int kapf_config_image(struct kapf_instance *instance,
+			     struct kapf_get_config *get, u32 room,
+			     void **image)
+{
+	u32 allocated = 0;
+
+	for (;;) {
+		const struct kapf_active_config *config;
+		int ret = mutex_lock_interruptible(&instance->config_lock);
+
+		if (ret)
+			return ret;
+		config = kapf_config_locked(instance);
+		get->generation = config->generation;
+		get->image_len = kapf_config_image_len(config);
+		if (get->image_len <= allocated)
+			kapf_config_write_image(config, *image);
+		mutex_unlock(&instance->config_lock);
+
+		if (get->image_len <= allocated)
+			return 0;
+		if (get->image_len > room)
+			return -ERANGE;
+		kvfree(*image);
+		allocated = get->image_len;
+		*image = kvmalloc(allocated, KAPF_GFP);
+		if (!*image)
+			return -ENOMEM;
+	}
+}
+
 /**
  * kapf_config_get() - KAPF_GET_CONFIG
  * @instance: whose configuration
@@ -515,27 +550,12 @@ static void kapf_config_write_image(const struct kapf_active_config *config,
 int kapf_config_get(struct kapf_instance *instance,
 		    struct kapf_get_config *get)
 {
-	const struct kapf_active_config *config;
-	u32 room = get->image_len;
 	void *image = NULL;
 	int ret;
 
-	ret = mutex_lock_interruptible(&instance->config_lock);
-	if (ret)
-		return ret;
-	config = kapf_config_locked(instance);
-	get->generation = config->generation;
-	get->image_len = kapf_config_image_len(config);
-	ret = -ERANGE;
-	if (room >= get->image_len) {
-		image = kvmalloc(get->image_len, KAPF_GFP);
-		ret = image ? 0 : -ENOMEM;
-		if (image)
-			kapf_config_write_image(config, image);
-	}
-	mutex_unlock(&instance->config_lock);
-	if (image && copy_to_user(u64_to_user_ptr(get->image), image,
-				  get->image_len))
+	ret = kapf_config_image(instance, get, get->image_len, &image);
+	if (!ret && copy_to_user(u64_to_user_ptr(get->image), image,
+				 get->image_len))
 		ret = -EFAULT;
 	kvfree(image);
 	return ret;

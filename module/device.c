@@ -85,7 +85,14 @@ static int kapf_ioctl_get_info(struct kapf_caller *caller,
 
 static int kapf_ioctl_attach(struct kapf_caller *caller, union kapf_args *args)
 {
-	return kapf_session_attach(caller->session, &args->attach);
+	struct kapf_session *session = caller->session;
+	int ret = kapf_session_attach(session, &args->attach);
+
+	if (ret)
+		return ret;
+	/* A close that came while this was no session yet did not end it. */
+	kapf_session_end_orphan(session, caller->file);
+	return kapf_session_check(session);
 }
 
 static int kapf_ioctl_get_config(struct kapf_caller *caller,
@@ -252,7 +259,7 @@ static int kapf_submit_open(struct inode *inode, struct file *file)
 
 static int kapf_submit_flush(struct file *file, fl_owner_t id)
 {
-	kapf_session_flush(file->private_data, file);
+	kapf_session_end_orphan(file->private_data, file);
 	return 0;
 }
 

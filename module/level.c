@@ -163,9 +163,9 @@ static u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 	slot->request.queue = NULL;
 	slot->request.start = now;
 	this_cpu_inc(level->exempt->dispatched);
-	this_cpu_add(level->exempt->seats_in_use, width);
+	this_cpu_add(level->exempt->seats_taken, width);
 	this_cpu_inc(tally->dispatched);
-	this_cpu_add(tally->seats_in_use, width);
+	this_cpu_add(tally->seats_taken, width);
 	kapf_slot_set(slot, KAPF_SLOT_EXECUTING);
 	return KAPF_EXECUTE;
 }
@@ -176,9 +176,9 @@ static void kapf_exempt_release(struct kapf_level *level,
 	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
 	u32 width = kapf_request_width(&slot->request);
 
-	this_cpu_sub(tally->seats_in_use, width);
+	this_cpu_add(tally->seats_released, width);
 	this_cpu_inc(tally->released);
-	this_cpu_sub(level->exempt->seats_in_use, width);
+	this_cpu_add(level->exempt->seats_released, width);
 	this_cpu_inc(level->exempt->released);
 	kapf_slot_set(slot, KAPF_SLOT_FREE);
 }
@@ -205,20 +205,33 @@ static u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
  * kapf_exempt_sum() - the tally of an exempt level or schema
  * @tally: per CPU
  * @sum: out
+ *
+ * A request may be dispatched on one CPU and released on another meanwhile.  What
+ * happens last to it is summed first, so that no count of what is there at
+ * present can come out below zero.
  */
 void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 		     struct kapf_exempt_tally *sum)
 {
+	const struct kapf_exempt_tally *t;
 	int cpu;
 
 	*sum = (struct kapf_exempt_tally) { };
 	for_each_possible_cpu(cpu) {
-		const struct kapf_exempt_tally *t = per_cpu_ptr(tally, cpu);
-
-		sum->dispatched += READ_ONCE(t->dispatched);
-		sum->finished += READ_ONCE(t->finished);
+		t = per_cpu_ptr(tally, cpu);
 		sum->released += READ_ONCE(t->released);
-		sum->seats_in_use += READ_ONCE(t->seats_in_use);
+		sum->seats_released += READ_ONCE(t->seats_released);
+	}
+	smp_rmb(); /* Pairs with the release of the slot's state. */
+	for_each_possible_cpu(cpu) {
+		t = per_cpu_ptr(tally, cpu);
+		sum->finished += READ_ONCE(t->finished);
+	}
+	smp_rmb(); /* Likewise. */
+	for_each_possible_cpu(cpu) {
+		t = per_cpu_ptr(tally, cpu);
+		sum->dispatched += READ_ONCE(t->dispatched);
+		sum->seats_taken += READ_ONCE(t->seats_taken);
 	}
 }
 

@@ -95,13 +95,15 @@ struct kapf_tally {
  * @dispatched: requests ever seated
  * @finished: requests ever served
  * @released: requests whose seats have been released
- * @seats_in_use: at present; negative where seats taken elsewhere were released
+ * @seats_taken: width of those dispatched
+ * @seats_released: width of those released
  */
 struct kapf_exempt_tally {
 	u64 dispatched;
 	u64 finished;
 	u64 released;
-	s64 seats_in_use;
+	u64 seats_taken;
+	u64 seats_released;
 };
 
 /**

@@ -313,7 +313,7 @@ free:
 /* Why FINISH found nothing to finish. */
 static int kapf_slot_unfinishable(const struct kapf_slot *slot)
 {
-	switch (atomic_read(&slot->state)) {
+	switch (atomic_read_acquire(&slot->state)) {
 	case KAPF_SLOT_CLAIMED:
 	case KAPF_SLOT_WAITING:
 	case KAPF_SLOT_GRANTED:
@@ -355,8 +355,11 @@ long kapf_session_finish(struct kapf_session *session, unsigned long index)
 	slot = kapf_session_slot(session, index);
 	if (!slot)
 		return -EINVAL;
-	if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING, KAPF_SLOT_CLAIMED))
-		return kapf_slot_unfinishable(slot);
+	if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING, KAPF_SLOT_CLAIMED)) {
+		ret = kapf_slot_unfinishable(slot);
+		/* The end of the session may have finished it just now. */
+		return kapf_session_check(session) ?: ret;
+	}
 	return DIV_ROUND_UP_ULL(kapf_slot_finish(session, slot), NSEC_PER_MSEC);
 }
 
@@ -428,38 +431,48 @@ static int kapf_is_file(const void *file, struct file *candidate,
 	return candidate == file;
 }
 
-/* Can a thread of this process still reach the file by a descriptor? */
-static bool kapf_process_has(const struct file *file)
+/* Can a thread of the process still reach the file by a descriptor? */
+static bool kapf_process_has(struct pid *process, const struct file *file)
 {
-	struct task_struct *thread;
+	const struct files_struct *scanned = NULL;
+	struct task_struct *leader, *thread;
 	bool has = false;
 
 	rcu_read_lock();
-	for_each_thread(current, thread) {
+	leader = pid_task(process, PIDTYPE_TGID);
+	if (!leader)
+		goto unlock;
+	for_each_thread(leader, thread) {
 		task_lock(thread);
-		has = thread->files &&
-		      iterate_fd(thread->files, 0, kapf_is_file, file);
+		/* Most threads share one table. */
+		if (thread->files && thread->files != scanned) {
+			has = iterate_fd(thread->files, 0, kapf_is_file, file);
+			scanned = thread->files;
+		}
 		task_unlock(thread);
 		if (has)
 			break;
 	}
+unlock:
 	rcu_read_unlock();
 	return has;
 }
 
 /**
- * kapf_session_flush() - a descriptor of the file has been closed
+ * kapf_session_end_orphan() - end a session whose process has let go of the file
  * @session: of the file
- * @file: the file
+ * @file: the file, of which a descriptor may have been closed
  *
- * The session ends when its process has let go of the file, by close, exec or
- * exit, even if other processes still have it.  Where nobody has it any more,
- * the release follows at once and does the same for less.
+ * By close, exec or exit, even if other processes still have it.  It may also be
+ * another process that closes the descriptor, in a table that both share.  Where
+ * nobody has the file any more, the release follows at once and does the same
+ * for less.
  */
-void kapf_session_flush(struct kapf_session *session, struct file *file)
+void kapf_session_end_orphan(struct kapf_session *session, struct file *file)
 {
-	if (file_count(file) > 1 && !kapf_session_check(session) &&
-	    !kapf_process_has(file))
+	/* Pairs with ATTACH: what it made is there. */
+	if (smp_load_acquire(&session->state) == KAPF_SESSION_ATTACHED &&
+	    file_count(file) > 1 && !kapf_process_has(session->owner, file))
 		kapf_session_end(session, false);
 }
 

@@ -70,7 +70,7 @@ kapf_session_label(const struct kapf_session *session, u32 slot)
 
 struct kapf_session *kapf_session_create(struct kapf_instance *instance);
 void kapf_session_destroy(struct kapf_session *session);
-void kapf_session_flush(struct kapf_session *session, struct file *file);
+void kapf_session_end_orphan(struct kapf_session *session, struct file *file);
 int kapf_session_check(const struct kapf_session *session);
 int kapf_session_attach(struct kapf_session *session,
 			struct kapf_attach *attach);

@@ -83,7 +83,7 @@ static void kapf_read_exempt_level(struct kapf_level *level,
 	kapf_exempt_sum(level->exempt, &sum);
 	stats->executing_requests = sum.dispatched - sum.finished;
 	stats->lingering_requests = sum.finished - sum.released;
-	stats->seats_in_use = sum.seats_in_use;
+	stats->seats_in_use = sum.seats_taken - sum.seats_released;
 	stats->dispatched = sum.dispatched;
 }
 
@@ -134,7 +134,7 @@ static void kapf_read_schema(struct kapf_schema *schema,
 	}
 	kapf_exempt_sum(schema->exempt, &sum);
 	stats->executing_requests = sum.dispatched - sum.finished;
-	stats->seats_in_use = sum.seats_in_use;
+	stats->seats_in_use = sum.seats_taken - sum.seats_released;
 	stats->dispatched = sum.dispatched;
 }
 

@@ -100,11 +100,12 @@ struct kapf_info {
  * processes that have the file get -EPERM from everything but GET_INFO.  It ends
  * when that process has closed its last descriptor of the file, by close, exec
  * or exit, whoever else still has the file.  (A table of open files that several
- * processes share, by clone(2) with CLONE_FILES, closes nothing before the last
- * of them has exited.)
+ * processes share, by clone(2) with CLONE_FILES, is closed when the last of them
+ * exits, and the session with it.)
  *
  * Errors: -EINVAL (slots, label_bytes, server, reserved), -EISCONN (attached
- * before), -EDQUOT (the user has max_sessions sessions), -ENOMEM.
+ * before), -EPERM (by another process), -ESHUTDOWN (the session has ended),
+ * -EDQUOT (the user has max_sessions sessions), -ENOMEM.
  */
 struct kapf_attach {
 	__u32 size;
