@@ -27,7 +27,7 @@ static struct kapf_digest digest = {
 	.api_version = "v1",
 	.resource = "pods",
 	.subresource = "status",
-	.namespace = "ns",
+	.ns = "ns",
 	.name = "x,y",
 	.path = "/apis/apps/v1/namespaces/ns/pods/x,y/status",
 };

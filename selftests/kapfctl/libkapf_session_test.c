@@ -20,7 +20,7 @@ static const struct kapf_digest digest = {
 	.api_group = "apps",
 	.api_version = "v1",
 	.resource = "deployments",
-	.namespace = "default",
+	.ns = "default",
 	.name = "web",
 	.path = "/apis/apps/v1/namespaces/default/deployments/web",
 };

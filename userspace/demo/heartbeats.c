@@ -90,7 +90,7 @@ static struct kapf_digest kubelet_beat(const struct sender *sender,
 		.api_version = "v1",
 		.resource = status ? "nodes" : "leases",
 		.subresource = status ? "status" : "",
-		.namespace = status ? "" : "kube-node-lease",
+		.ns = status ? "" : "kube-node-lease",
 		.name = sender->node,
 	};
 }
@@ -108,7 +108,7 @@ static struct kapf_digest controller_beat(const struct sender *sender)
 		.api_group = LEASES,
 		.api_version = "v1",
 		.resource = "leases",
-		.namespace = "kube-system",
+		.ns = "kube-system",
 		.name = sender->user + strlen("system:"),
 	};
 }

@@ -49,7 +49,7 @@ int wire_send_request(int fd, const struct kapf_digest *digest)
 	const char *const fields[] = {
 		digest->user, digest->verb, digest->api_group,
 		digest->api_version, digest->resource, digest->subresource,
-		digest->namespace, digest->name,
+		digest->ns, digest->name,
 	};
 	char text[WIRE_REQUEST_BYTES];
 	size_t used = sizeof(uint32_t);
@@ -73,7 +73,7 @@ int wire_recv_request(int fd, struct wire_request *request)
 	const char **const fields[] = {
 		&digest->user, &digest->verb, &digest->api_group,
 		&digest->api_version, &digest->resource, &digest->subresource,
-		&digest->namespace, &digest->name,
+		&digest->ns, &digest->name,
 	};
 	const char *at = request->text, *end;
 	uint32_t len;

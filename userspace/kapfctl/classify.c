@@ -131,7 +131,7 @@ static void take_option(struct question *question, int option, char *value)
 		question->only_resource = "subresource";
 		break;
 	case 'n':
-		digest->namespace = value;
+		digest->ns = value;
 		question->only_resource = "namespace";
 		break;
 	case 'N':

@@ -44,7 +44,7 @@ static bool is_service_account(const struct kapf_subject *subject,
 	const char *rest = after(user, SERVICE_ACCOUNT_PREFIX);
 
 	if (rest)
-		rest = after(rest, subject->namespace);
+		rest = after(rest, subject->ns);
 	if (!rest || *rest != ':')
 		return false;
 	return !strcmp(subject->name, "*") || !strcmp(subject->name, rest + 1);
@@ -92,7 +92,7 @@ static bool contains_resource(const struct kapf_strings *resources,
 static bool matches_resource(const struct kapf_resource_rule *rule,
 			     const struct kapf_digest *digest)
 {
-	const char *namespace = text(digest->namespace);
+	const char *namespace = text(digest->ns);
 
 	if (!contains(&rule->verbs, text(digest->verb)) ||
 	    !contains(&rule->api_groups, text(digest->api_group)) ||

@@ -16,7 +16,7 @@ const char *kapf_flow_distinguisher(const struct kapf_flow_schema *schema,
 	if (schema->distinguisher == KAPF_BY_USER)
 		distinguisher = digest->user;
 	else if (schema->distinguisher == KAPF_BY_NAMESPACE)
-		distinguisher = digest->namespace;
+		distinguisher = digest->ns;
 	return distinguisher ? distinguisher : "";
 }
 

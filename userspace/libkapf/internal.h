@@ -138,12 +138,12 @@ enum kapf_subject_kind {
 /**
  * struct kapf_subject - who makes a request
  * @kind: what @name is the name of
- * @namespace: of a service account; else NULL
+ * @ns: namespace of a service account; else NULL
  * @name: or "*"
  */
 struct kapf_subject {
 	enum kapf_subject_kind kind;
-	const char *namespace;
+	const char *ns;
 	const char *name;
 };
 

@@ -45,7 +45,7 @@ size_t label_make(char *label, const struct kapf_flow_schema *schema,
 	append(label, &len, text(digest->user));
 	append(label, &len, text(digest->verb));
 	append(label, &len, text(digest->path));
-	append(label, &len, text(digest->namespace));
+	append(label, &len, text(digest->ns));
 	append(label, &len, text(digest->name));
 	append(label, &len, version);
 	append(label, &len, text(digest->resource));

@@ -54,7 +54,7 @@ struct kapf_error {
  * @api_version: resource requests
  * @resource: resource requests, without subresource
  * @subresource: resource requests, or ""
- * @namespace: resource requests; "" for all namespaces or cluster scope
+ * @ns: namespace of resource requests; "" for all namespaces or cluster scope
  * @name: resource requests, or ""
  * @path: of the URL; what nonResourceURLs are compared with
  *
@@ -70,7 +70,7 @@ struct kapf_digest {
 	const char *api_version;
 	const char *resource;
 	const char *subresource;
-	const char *namespace;
+	const char *ns;
 	const char *name;
 	const char *path;
 };

@@ -177,12 +177,12 @@ static int read_service_account(const struct kapf_node *account,
 	int ret = kapf_node_map(account, members);
 
 	if (!ret)
-		ret = kapf_node_string(&namespace, &to->namespace);
+		ret = kapf_node_string(&namespace, &to->ns);
 	if (!ret)
 		ret = kapf_node_string(&name, &to->name);
 	if (ret)
 		return ret;
-	if (!kapf_is_label(to->namespace))
+	if (!kapf_is_label(to->ns))
 		return kapf_node_unlike(&namespace, "a DNS-1123 label");
 	if (strcmp(to->name, "*") && !kapf_is_subdomain(to->name))
 		return kapf_node_unlike(&name,
@@ -383,7 +383,7 @@ static void write_subject(FILE *to, const struct kapf_subject *subject)
 	write_member(to, "kind", subject_kinds[subject->kind].kind);
 	fprintf(to, ",\"%s\":{", subject_kinds[subject->kind].member);
 	if (subject->kind == KAPF_SERVICE_ACCOUNT) {
-		write_member(to, "namespace", subject->namespace);
+		write_member(to, "namespace", subject->ns);
 		fputc(',', to);
 	}
 	write_member(to, "name", subject->name);
