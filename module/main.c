@@ -23,11 +23,11 @@ MODULE_PARM_DESC(max_inflight, "Most slots of one session, 1 to 65536 (default 6
 
 unsigned int kapf_max_sessions = 64;
 module_param_named(max_sessions, kapf_max_sessions, uint, 0444);
-MODULE_PARM_DESC(max_sessions, "Most sessions of one user in each instance (default 64)");
+MODULE_PARM_DESC(max_sessions, "Most sessions of one user in each instance, from 1 (default 64)");
 
 unsigned int kapf_max_queues = 16384;
 module_param_named(max_queues, kapf_max_queues, uint, 0444);
-MODULE_PARM_DESC(max_queues, "Most queues of all levels of an instance (default 16384)");
+MODULE_PARM_DESC(max_queues, "Most queues of all levels of an instance, from 1 (default 16384)");
 
 static struct kapf_instance *kapf_instances[KAPF_MAX_INSTANCES];
 
@@ -73,16 +73,25 @@ static void kapf_exit(void)
 		kapf_instance_destroy(kapf_instances[i]);
 }
 
+static bool __init kapf_param_valid(const char *name, unsigned int value,
+				    unsigned int max)
+{
+	if (value && value <= max)
+		return true;
+	pr_err("kapf: %s=%u is not in 1 to %u\n", name, value, max);
+	return false;
+}
+
 static int __init kapf_module_init(void)
 {
 	unsigned int i;
 
-	if (!kapf_nr_instances || kapf_nr_instances > KAPF_MAX_INSTANCES ||
-	    !kapf_max_inflight || kapf_max_inflight > 65536 ||
-	    !kapf_max_sessions) {
-		pr_err("kapf: a parameter is out of its range, see modinfo\n");
+	if (!kapf_param_valid("instances", kapf_nr_instances,
+			      KAPF_MAX_INSTANCES) ||
+	    !kapf_param_valid("max_inflight", kapf_max_inflight, 65536) ||
+	    !kapf_param_valid("max_sessions", kapf_max_sessions, UINT_MAX) ||
+	    !kapf_param_valid("max_queues", kapf_max_queues, UINT_MAX))
 		return -EINVAL;
-	}
 	for (i = 0; i < kapf_nr_instances; i++) {
 		struct kapf_instance *instance = kapf_instance_create(i);
 

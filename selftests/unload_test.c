@@ -237,7 +237,7 @@ TEST_F(unload, parameters_out_of_range)
 	static const char *const bad[] = {
 		"instances=0", "instances=17", "instances=4294967295",
 		"instances=-1", "instances=x", "max_inflight=0",
-		"max_inflight=65537", "max_sessions=0",
+		"max_inflight=65537", "max_sessions=0", "max_queues=0",
 	};
 	size_t i;
 	int ret;

@@ -5,9 +5,9 @@
  * The interface of /dev/kapfN, where a server submits its requests, and of
  * /dev/kapfctlN, where an operator configures instance N and looks into it.
  *
- * A server opens the submit node, calls ATTACH once, then ADMIT before each
- * request it serves and FINISH after it.  Closing the file, by intent or by
- * dying, gives back every seat that the session holds.
+ * A server opens the submit node, in any mode, calls ATTACH once, then ADMIT
+ * before each request it serves and FINISH after it.  Closing the file, by intent
+ * or by dying, gives back every seat that the session holds.
  *
  * Conventions:
  *
@@ -158,18 +158,23 @@ enum kapf_opcode {
  * @max_wait: how long it may wait, at most KAPF_MAX_WAIT_NS; 0:
  *	KAPF_DEFAULT_WAIT_NS
  * @label: pointer to what GET_REQUESTS shows of it, strings that each end with
- *	a NUL, in this order: flow distinguisher, user name, verb, API path,
- *	namespace, name, API version, resource, subresource; not read when
- *	@label_len is 0
+ *	a NUL that @label_len counts, in this order: flow distinguisher, user
+ *	name, verb, API path, namespace, name, API version, resource,
+ *	subresource; the last ones may be left out; not read when @label_len is 0
  * @user_data: the caller's; not looked at
  *
- * The call waits and returns the decision as its value: see KAPF_VERDICT().
- * A signal takes a waiting request out of its queue: -EINTR, counted as
- * cancelled.  A grant that races with the signal wins.
+ * The call waits and returns the decision as its value: see KAPF_VERDICT().  Any
+ * number of threads may call at once, each with a slot of its own.  There is no
+ * other way to wait in this version: a waiting request takes a thread.
+ *
+ * A signal takes a waiting request out of its queue, and so does stopping the
+ * process: -EINTR, with SA_RESTART too, counted as cancelled.  A grant that races
+ * with the signal wins.
  *
  * Errors: -ENOTCONN (no ATTACH), -EPERM (another process's session), -EINVAL
  * (a field is out of its range), -EBUSY (the slot is taken), -EINTR,
- * -ESHUTDOWN (the session has ended), -EOPNOTSUPP (the file has O_NONBLOCK).
+ * -ESHUTDOWN (the session has ended), -EOPNOTSUPP (the file has O_NONBLOCK, and
+ * this call can only wait).
  */
 struct kapf_op {
 	__u8  opcode;
@@ -208,7 +213,12 @@ enum kapf_verdict {
 	KAPF_RECLASSIFY = 5,
 };
 
-/* The parts of ADMIT's value. */
+/*
+ * The parts of ADMIT's value.  KAPF_STALE comes with any verdict until the session
+ * has read the present configuration, so from its first ADMIT on where it never
+ * did: the decision stands, but the request may belong to another schema by now.
+ * One that was refused is best matched and tried again.
+ */
 #define KAPF_VERDICT(ret)	((ret) & 0xff)
 #define KAPF_RETRY_AFTER(ret)	(((ret) >> 8) & 0xff)	/* s; 0: not refused */
 #define KAPF_STALE		(1 << 16) /* configuration changed since last read */
@@ -234,16 +244,17 @@ enum kapf_verdict {
 /**
  * struct kapf_config - head of a configuration image
  * @magic: KAPF_CONFIG_MAGIC
- * @max_requests_inflight: as of a kube-apiserver; with the next one it makes up
- *	ServerCL, 1 to KAPF_MAX_SERVER_SEATS
- * @max_mutating_requests_inflight: see there
+ * @max_requests_inflight: as of a kube-apiserver
+ * @max_mutating_requests_inflight: likewise; the sum of the two is ServerCL, 1 to
+ *	KAPF_MAX_SERVER_SEATS
  * @nr_levels: 2 to KAPF_MAX_LEVELS
  * @nr_schemas: 2 to KAPF_MAX_SCHEMAS
  * @reserved: zero
  *
  * The levels and schemas named exempt and catch-all have to be there, as
  * Kubernetes defines them; of the level exempt nominal_shares and
- * lendable_percent may be chosen.
+ * lendable_percent may be chosen.  The order of records is the writer's; schemas
+ * are tried by ascending precedence, then by name.
  */
 struct kapf_config {
 	__u32 magic;

@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "array_size.h"
 #include "cgroup.h"
 #include "client.h"
 #include "timing.h"
@@ -263,20 +264,30 @@ static struct json_object *measure(const struct run *run)
 	return result;
 }
 
-/* Adds a run, and what its servers use when nothing limits them. */
+/* Adds a run, and what becomes of it when nothing limits its servers. */
 static void add_run(struct json_object *all, const struct run *run,
 		    const struct run *unlimited)
 {
+	static const struct {
+		const char *key, *as;
+	} figures[] = {
+		{ "peak_memory_bytes", "peak_memory_unlimited_bytes" },
+		{ "list_p50_ms", "list_p50_unlimited_ms" },
+		{ "list_p99_ms", "list_p99_unlimited_ms" },
+	};
 	struct json_object *result = measure(run);
-	struct json_object *other, *need;
+	struct json_object *other, *figure;
+	size_t i;
 
 	json_object_object_add(all, run->name, result);
 	if (!unlimited)
 		return;
 	other = measure(unlimited);
-	need = json_object_object_get(other, "peak_memory_bytes");
-	json_object_object_add(result, "peak_memory_unlimited_bytes",
-			       json_object_get(need));
+	for (i = 0; i < ARRAY_SIZE(figures); i++) {
+		figure = json_object_object_get(other, figures[i].key);
+		json_object_object_add(result, figures[i].as,
+				       json_object_get(figure));
+	}
 	json_object_put(other);
 }
 
@@ -284,10 +295,12 @@ int main(int argc, char **argv)
 {
 	struct json_object *all = json_object_new_object();
 
-	if (argc != 2) {
+	if (argc != 2 || argv[1][0] == '-') {
 		fputs("usage: kapf-demo RESULTS.json\n", stderr);
 		return 2;
 	}
+	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK))
+		errx(1, "there are no control groups (version 2) at /sys/fs/cgroup");
 	setlinebuf(stdout);
 	add_run(all, &idle, NULL);
 	add_run(all, &without, &without_unlimited);

@@ -110,7 +110,8 @@ struct kapf_session;
  * @session: out
  * @path: the node; NULL: KAPF_SUBMIT_NODE
  * @server: name of this server, of [a-z0-9.-], 1 to 63 characters
- * @slots: most requests in flight at once; 0: the instance's max_inflight
+ * @slots: most requests in flight at once; 0: the instance's max_inflight; each
+ *	takes some 650 bytes of kernel memory, charged to the caller's memory cgroup
  * @err: says why it failed; may be NULL
  *
  * The file is close-on-exec and belongs to the calling process alone.
@@ -155,8 +156,11 @@ struct kapf_ticket {
  * Blocks while the request is queued, and before that while all slots of the
  * session are taken; both count as waiting, and one that gets no slot in time is
  * refused with KAPF_TIME_OUT.  A signal handler that runs meanwhile does not end
- * the wait.  When the configuration has changed, it is read and the request
- * matched again.
+ * the wait.
+ *
+ * A request that is refused under a configuration that has changed meanwhile is
+ * matched again by the new one; one that is granted keeps its seats, and the new
+ * configuration counts from the next request on.
  *
  * Return: 0 and @ticket, or an errno of KAPF_ADMIT or KAPF_GET_CONFIG; -EAGAIN
  * when the configuration changed faster than the request could be matched.

@@ -352,6 +352,7 @@ int kapf_admit(struct kapf_session *session, const struct kapf_digest *digest,
 	struct snapshot *snapshot = NULL;
 	int ret, matches = 0;
 	uint64_t deadline;
+	bool stale;
 
 	if (!work)
 		work = &least;
@@ -379,9 +380,11 @@ int kapf_admit(struct kapf_session *session, const struct kapf_digest *digest,
 			    ticket);
 		if (ret < 0)
 			break;
-		if (ret & KAPF_STALE || ticket->verdict == KAPF_RECLASSIFY)
+		stale = ret & KAPF_STALE || ticket->verdict == KAPF_RECLASSIFY;
+		if (stale)
 			mark_stale(session, snapshot);
-	} while (ticket->verdict == KAPF_RECLASSIFY);
+		/* Refused by rules of the past: it may be another level's. */
+	} while (stale && ticket->verdict != KAPF_EXECUTE);
 	put_snapshot(snapshot);
 	return ret < 0 ? ret : 0;
 }
