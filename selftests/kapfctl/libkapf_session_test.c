@@ -187,6 +187,34 @@ TEST_F(session, follows_a_new_configuration)
 	EXPECT_TRUE(is_uid_of(self->control, &self->ticket, "test"));
 }
 
+/*
+ * The session takes alice for catch-all's, which is full now; by the new
+ * configuration she has a level with room.
+ */
+TEST_F(session, refused_by_rules_of_the_past)
+{
+	__u32 schema, seat;
+	int fd;
+
+	set_up_bare(self->control);
+	kapf_session_close(self->session);
+	ASSERT_EQ(0, kapf_session_open(&self->session, NULL, "library",
+				       variant->slots, NULL));
+	configure(self->control, 100);
+	fd = open_session(8);
+	schema = schema_id(self->control, "catch-all");
+	for (seat = 0; seat < 8; seat++)
+		if (KAPF_VERDICT(admit(fd, seat, schema)) != KAPF_EXECUTE)
+			break;
+	ASSERT_GT(8, seat);
+	ASSERT_EQ(0, kapf_admit(self->session, &digest, NULL, 0,
+				&self->ticket));
+	ASSERT_EQ(KAPF_EXECUTE, self->ticket.verdict);
+	EXPECT_TRUE(is_uid_of(self->control, &self->ticket, "test"));
+	EXPECT_LE(0, kapf_finish(self->session, &self->ticket));
+	close(fd);
+}
+
 TEST_F(session, lingers)
 {
 	struct kapf_work work = {
