@@ -93,10 +93,19 @@ void kapf_deadlines_remove(struct kapf_deadlines *deadlines,
 		rb_erase_cached(&deadline->node, &deadlines->out_of_order);
 }
 
-/* The timer has fired: kapf_deadlines_due() is to be called until it is NULL. */
+/*
+ * The timer has fired: kapf_deadlines_due() is to be called until it is NULL, or
+ * kapf_deadlines_again().
+ */
 void kapf_deadlines_fired(struct kapf_deadlines *deadlines)
 {
 	deadlines->armed = KAPF_NEVER;
+}
+
+/* There may be more that are due: let the timer fire at once. */
+void kapf_deadlines_again(struct kapf_deadlines *deadlines, u64 now)
+{
+	kapf_deadlines_arm(deadlines, now);
 }
 
 /**

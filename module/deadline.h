@@ -45,6 +45,7 @@ void kapf_deadlines_add(struct kapf_deadlines *deadlines,
 void kapf_deadlines_remove(struct kapf_deadlines *deadlines,
 			   struct kapf_deadline *deadline);
 void kapf_deadlines_fired(struct kapf_deadlines *deadlines);
+void kapf_deadlines_again(struct kapf_deadlines *deadlines, u64 now);
 struct kapf_deadline *kapf_deadlines_due(struct kapf_deadlines *deadlines,
 					 u64 now);
 

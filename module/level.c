@@ -33,6 +33,9 @@ static_assert(offsetof(struct kapf_slot, request.link) == 64);
 /* Requests dispatched, expired or released in one hold of the lock. */
 #define KAPF_ROUND 32
 
+/* Rounds of one firing of a timer, so that others get the CPU between two. */
+#define KAPF_ROUNDS 32
+
 /* Tasks to wake after the lock has been dropped. */
 struct kapf_wakeups {
 	unsigned int nr;
@@ -402,13 +405,13 @@ static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
 {
 	struct kapf_level *level = container_of(timer, struct kapf_level,
 						lingers.timer);
+	unsigned int nr, rounds = KAPF_ROUNDS;
 	u64 now = ktime_get_ns();
 	struct kapf_slot *slot;
-	unsigned int nr;
 
 	spin_lock(&level->lock);
 	kapf_deadlines_fired(&level->lingers);
-	for (;;) {
+	do {
 		for (nr = 0; nr < KAPF_ROUND; nr++) {
 			slot = kapf_deadlines_due_slot(&level->lingers, now);
 			if (!slot)
@@ -421,7 +424,10 @@ static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
 		if (nr < KAPF_ROUND)
 			return HRTIMER_NORESTART;
 		spin_lock(&level->lock);
-	}
+	} while (--rounds);
+	kapf_deadlines_again(&level->lingers, now);
+	spin_unlock(&level->lock);
+	return HRTIMER_NORESTART;
 }
 
 static void kapf_level_time_out(struct kapf_level *level,
@@ -439,12 +445,13 @@ static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
 	struct kapf_level *level = container_of(timer, struct kapf_level,
 						waits.timer);
 	struct kapf_wakeups wakeups __uninitialized;
+	unsigned int rounds = KAPF_ROUNDS;
 	u64 now = ktime_get_ns();
 	struct kapf_slot *slot;
 
 	spin_lock(&level->lock);
 	kapf_deadlines_fired(&level->waits);
-	for (;;) {
+	do {
 		for (wakeups.nr = 0; wakeups.nr < KAPF_ROUND;) {
 			slot = kapf_deadlines_due_slot(&level->waits, now);
 			if (!slot)
@@ -459,7 +466,10 @@ static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
 		if (wakeups.nr < KAPF_ROUND)
 			return HRTIMER_NORESTART;
 		spin_lock(&level->lock);
-	}
+	} while (--rounds);
+	kapf_deadlines_again(&level->waits, now);
+	spin_unlock(&level->lock);
+	return HRTIMER_NORESTART;
 }
 
 /**

@@ -77,16 +77,16 @@ enum kapf_rejection {
  * @finished: requests ever served
  * @rejected: requests ever refused, by enum kapf_rejection
  * @seats_in_use: at present
- * @nr_waiting: at present
  * @waiting_seats: at present
+ * @nr_waiting: at present
  */
 struct kapf_tally {
 	u64 dispatched;
 	u64 finished;
 	u64 rejected[KAPF_REJECTIONS];
-	u32 seats_in_use;
-	u32 nr_waiting;
+	u64 seats_in_use;
 	u64 waiting_seats;
+	u32 nr_waiting;
 };
 
 /**

@@ -89,15 +89,17 @@ TEST_F(orphan, closed_by_who_shares_the_table)
 static void die_as_owner(__u32 schema, pid_t *left)
 {
 	int fd = open_session(1);
+	pid_t sharer;
 
 	if (admit(fd, 0, schema) != KAPF_EXECUTE)
 		die("admit");
 	left[0] = spawn_heir();
-	left[1] = fork_sharing_files();
-	if (!left[1]) {
+	sharer = fork_sharing_files();
+	if (!sharer) {
 		sleep(60);
 		_exit(0);
 	}
+	left[1] = sharer;
 	raise(SIGKILL);
 }
 

@@ -61,8 +61,9 @@ struct kapf_queue {
  * struct kapf_queueset - the seats and the queues of a priority level
  * @current_r: virtual time
  * @now: real time of the last change
+ * @seats_in_use: of executing and lingering requests; may exceed the limit by far
+ *	where there are no queues: a lone wide request does not mind lingering ones
  * @seats: the limit (CurrentCL)
- * @seats_in_use: of executing and lingering requests
  * @nr_executing: requests dispatched and not finished
  * @nr_lingering: requests finished, their seats not yet released
  * @nr_waiting: requests
@@ -87,8 +88,8 @@ struct kapf_queue {
 struct kapf_queueset {
 	u64 current_r;
 	u64 now;
+	u64 seats_in_use;
 	u32 seats;
-	u32 seats_in_use;
 	u32 nr_executing;
 	u32 nr_lingering;
 	u32 nr_waiting;
