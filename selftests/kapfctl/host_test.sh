@@ -240,6 +240,10 @@ FlowHash: 0xf4de3bd42ccdf6b7
 Hand: 55 62 126 125 105 1 of 128 queues
 Seats: 1, a list at most 8' \
 	--defaults --user alice --verb list --resource pods --namespace x
+# Of whose groups it names none.
+classify 'FlowSchema: cilium-pods' -f "$manifests/cilium-pods-v1.yaml" \
+	--user system:serviceaccount:d8-cni-cilium:agent --verb list \
+	--api-group cilium.io --resource ciliumendpoints
 classify 'FlowSchema: ocr-pipeline
 PriorityLevel: ocr-batch
 FlowHash: 0xa9e0c9eeda0ce9d2

@@ -93,14 +93,31 @@ static const char *implied_group(const char *user, const char *const *groups,
 /**
  * struct question - the request, as typed
  * @digest: it, but for the groups
- * @groups: of the user, with room for one more
+ * @groups: of the user, with room for three more
+ * @accounts: the group of all service accounts of a namespace
  * @only_resource: the last option that only a resource request can have
  */
 struct question {
 	struct kapf_digest digest;
 	const char **groups;
+	char accounts[64 + KAPF_NAME_BYTES];
 	const char *only_resource;
 };
+
+/* system:serviceaccount:NAMESPACE:NAME is in two groups by its name. */
+static void add_service_account_groups(struct question *question)
+{
+	static const char prefix[] = "system:serviceaccount:";
+	struct kapf_digest *digest = &question->digest;
+	const char *ns = digest->user + strlen(prefix);
+
+	if (strncmp(digest->user, prefix, strlen(prefix)) || !strchr(ns, ':'))
+		return;
+	snprintf(question->accounts, sizeof(question->accounts),
+		 "system:serviceaccounts:%.*s", (int)strcspn(ns, ":"), ns);
+	question->groups[digest->nr_groups++] = "system:serviceaccounts";
+	question->groups[digest->nr_groups++] = question->accounts;
+}
 
 static void take_option(struct question *question, int option, char *value)
 {
@@ -169,6 +186,7 @@ static int complete(struct question *question)
 		digest->subresource = slash + 1;
 	}
 
+	add_service_account_groups(question);
 	implied = implied_group(digest->user, question->groups,
 				digest->nr_groups);
 	if (implied)
@@ -200,7 +218,7 @@ static int classify_main(int argc, char **argv)
 	bool defaults = false;
 	int option, status;
 
-	question.groups = need(calloc(argc + 1, sizeof(*question.groups)));
+	question.groups = need(calloc(argc + 3, sizeof(*question.groups)));
 	while ((option = next_option(&classify_command, argc, argv)) != -1) {
 		if (option == 'd') {
 			defaults = true;
@@ -242,6 +260,7 @@ const struct command classify_command = {
 "and the hand (the queues) of the flow, and the most seats that a list costs.  A\n"
 "user in neither of the groups system:authenticated and system:unauthenticated\n"
 "is put into the former, as authenticators do; system:anonymous into the latter.\n"
+"A service account is put into the groups of service accounts, too.\n"
 "\n"
 "      --verb VERB      get, list, watch, create, update, patch, delete,\n"
 "                       deletecollection, proxy; for a path, the HTTP method in\n"
