@@ -245,6 +245,14 @@ static void kapf_level_released(struct kapf_slot *slot)
 	kapf_slot_set(slot, KAPF_SLOT_FREE);
 }
 
+/* The seats of a finished request do not linger to the end. */
+static void kapf_level_cut_linger(struct kapf_level *level,
+				  struct kapf_slot *slot, u64 unused, u64 now)
+{
+	kapf_queueset_refund(&level->qs, &slot->request, unused, now);
+	kapf_queueset_release(&level->qs, &slot->request, now);
+}
+
 static enum kapf_admission kapf_level_decide(struct kapf_level *level,
 					     struct kapf_slot *slot, u64 hash)
 {
@@ -329,7 +337,7 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 		kapf_slot_set(slot, KAPF_SLOT_LINGERING);
 	} else {
 		if (latency)
-			kapf_queueset_release(&level->qs, &slot->request, now);
+			kapf_level_cut_linger(level, slot, latency, now);
 		latency = 0;
 		kapf_level_released(slot);
 	}
@@ -365,15 +373,18 @@ bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot)
 	return true;
 }
 
-/* An additional latency is over.  Called with the lock held. */
+/* An additional latency is over, or cut.  Called with the lock held. */
 static void kapf_level_end_linger(struct kapf_level *level,
 				  struct kapf_slot *slot, u64 now)
 {
+	u64 end = slot->deadline.when;
+
 	kapf_deadlines_remove(&level->lingers, &slot->deadline);
 	if (level->exempt) {
 		kapf_exempt_release(level, slot);
 	} else {
-		kapf_queueset_release(&level->qs, &slot->request, now);
+		kapf_level_cut_linger(level, slot, end > now ? end - now : 0,
+				      now);
 		kapf_level_released(slot);
 	}
 }
@@ -526,12 +537,17 @@ void kapf_level_configure(struct kapf_level *level,
 			  struct kapf_config_level *config,
 			  struct kapf_queue *queues)
 {
-	kvfree(level->qs.queues);
+	struct kapf_queue *old_queues = level->qs.queues;
+
 	kvfree(level->config);
 	level->config = config;
+	/* A timer may be firing for nothing. */
+	spin_lock_bh(&level->lock);
 	kapf_queueset_init(&level->qs, queues, config->queues,
 			   config->hand_size, config->queue_length_limit,
 			   config->nominal_seats);
+	spin_unlock_bh(&level->lock);
+	kvfree(old_queues);
 }
 
 /**

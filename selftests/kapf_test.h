@@ -560,4 +560,20 @@ static inline bool await_seats(int control, __u64 nr)
 	return await_stat(control, stat_seats, nr);
 }
 
+/* Its status */
+static inline int reap(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		die("waitpid");
+	return status;
+}
+
+static inline void kill_and_reap(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	reap(pid);
+}
+
 #endif /* KAPF_TEST_H */

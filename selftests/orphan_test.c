@@ -46,13 +46,6 @@ static pid_t fork_sharing_files(void)
 		       NULL);
 }
 
-static void kill_and_reap(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	if (waitpid(pid, NULL, 0) != pid)
-		die("waitpid");
-}
-
 static __u32 nr_sessions(int control)
 {
 	struct kapf_get_stats get = {

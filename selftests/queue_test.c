@@ -170,6 +170,45 @@ TEST_F(queue, flows_take_turns)
 	EXPECT_EQ(0, lead);
 }
 
+/*
+ * What the servers of a flow, killed while they execute or while their seats
+ * linger, have not held of their additional latency the flow does not pay for:
+ * it is next, having come first.
+ */
+TEST_F(queue, killed_servers_leave_no_debt)
+{
+	static struct crowd crowd = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct kapf_op op;
+	pid_t pid;
+	__u32 i;
+
+	self->schema = set_up_queues(self->control, 4, 3, 1, 100);
+	/* As long as this executes the queue keeps its accounts. */
+	ASSERT_EQ(KAPF_EXECUTE, admit_flow(self, 100, 0));
+	for (i = 0; i < 2; i++) {
+		pid = fork();
+		if (!pid) {
+			self->fd = open_session(1);
+			op = flow_request(self, 0, 0);
+			op.final_seats = 3;
+			op.additional_latency = 60 * NSEC_PER_SEC;
+			if (KAPF_VERDICT(admit_op(self->fd, op)) == KAPF_EXECUTE &&
+			    (!i || finish(self->fd, 0) > 0))
+				raise(SIGKILL);
+			_exit(1);
+		}
+		EXPECT_TRUE(WIFSIGNALED(reap(pid)));
+	}
+	for (i = 101; i < 104; i++)
+		ASSERT_EQ(KAPF_EXECUTE, admit_flow(self, i, 2));
+	sleep_ms(20);
+	crowd_add(&crowd, self->control, self->fd, flow_request(self, 0, 0));
+	crowd_add(&crowd, self->control, self->fd, flow_request(self, 1, 1));
+	crowd_drain(&crowd, self->fd, 103, 0);
+	EXPECT_EQ(0, crowd.order[0]);
+	EXPECT_EQ(1, crowd.order[1]);
+}
+
 /* Nobody else waits: one flow may have the level to itself. */
 TEST_F(queue, single_flow_uses_all_seats)
 {

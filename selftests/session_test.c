@@ -52,18 +52,6 @@ static pid_t spawn_holder(__u32 schema, __u32 seats)
 	return 0;
 }
 
-static void reap(pid_t pid)
-{
-	if (waitpid(pid, NULL, 0) != pid)
-		die("waitpid");
-}
-
-static void kill_and_reap(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	reap(pid);
-}
-
 /* Nothing is executing, lingering or waiting any more. */
 #define EXPECT_IDLE() do {						\
 	EXPECT_EQ(0, seats_in_use(self->control, "test"));		\

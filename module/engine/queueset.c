@@ -451,6 +451,31 @@ void kapf_queueset_finish(struct kapf_queueset *qs, struct kapf_request *req,
 }
 
 /**
+ * kapf_queueset_refund() - an additional latency ends early
+ * @qs: the queue set
+ * @req: finished there; its release is due
+ * @unused: how much earlier
+ * @now: the time
+ *
+ * The queue was charged for all of it at dispatch, and would otherwise pay with
+ * its later requests for seats that others have had.
+ */
+void kapf_queueset_refund(struct kapf_queueset *qs, struct kapf_request *req,
+			  u64 unused, u64 now)
+{
+	struct kapf_queue *queue = req->queue;
+
+	kapf_queueset_advance(qs, now);
+	if (!queue || !unused)
+		return;
+	if (queue->nr_waiting)
+		kapf_queue_unbound(qs, queue);
+	queue->next_dispatch_r -= kapf_seatsec(req->final_seats, unused);
+	if (queue->nr_waiting)
+		kapf_queue_bound(qs, queue);
+}
+
+/**
  * kapf_queueset_release() - the seats of a finished request are free again
  * @qs: the queue set
  * @req: finished there, with an additional latency

@@ -146,6 +146,8 @@ void kapf_queueset_cancel(struct kapf_queueset *qs, struct kapf_request *req,
 			  u64 now);
 void kapf_queueset_finish(struct kapf_queueset *qs, struct kapf_request *req,
 			  u64 now);
+void kapf_queueset_refund(struct kapf_queueset *qs, struct kapf_request *req,
+			  u64 unused, u64 now);
 void kapf_queueset_release(struct kapf_queueset *qs, struct kapf_request *req,
 			   u64 now);
 

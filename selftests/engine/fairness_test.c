@@ -163,6 +163,39 @@ TEST(final_work_is_charged_and_stays)
 	EXPECT_EQ(2 * SEAT_MS + 40 * SEAT_MS, level.queues[0].next_dispatch_r);
 }
 
+/* Seats that are given back early are paid for as long as they were held. */
+TEST(latency_that_ends_early_is_refunded)
+{
+	struct kapf_request r = LINGERING_SEATS(4, 2, 10 * MS);
+	struct kapf_request one = SEATS(1), wide = SEATS(5);
+	struct kapf_queue *queue = &level.queues[0];
+
+	level_start(&level, 2, 1, 50, 5);
+	level_arrive(&level, &one, 0, 0);
+	level_arrive(&level, &r, 0, 0);
+	level_finish(&level, &r, 3 * MS);
+	EXPECT_EQ(5 * GUESS + 20 * SEAT_MS, queue->next_dispatch_r);
+	/* Nothing of it was used after 4 of 10 ms. */
+	kapf_queueset_refund(&level.qs, &r, 6 * MS, 7 * MS);
+	EXPECT_EQ(5 * GUESS + 8 * SEAT_MS, queue->next_dispatch_r);
+	level_release(&level, &r, 7 * MS);
+	EXPECT_EQ(0, level.qs.nr_lingering);
+
+	/* What waits is dispatched the earlier, but not before its arrival. */
+	level_start(&level, 1, 1, 50, 5);
+	level_arrive(&level, &one, 0, 0);
+	r = (struct kapf_request)LINGERING_SEATS(1, 4, 10 * S);
+	level_arrive(&level, &r, 0, 0);
+	level_finish(&level, &r, 3 * MS);
+	level_arrive(&level, &wide, 0, 3 * MS);
+	EXPECT_EQ(2 * GUESS + 40 * SEAT_S + 5 * GUESS, queue->finish_r);
+	kapf_queueset_refund(&level.qs, &r, 9 * S, 3 * MS);
+	EXPECT_EQ(2 * GUESS + 4 * SEAT_S + 5 * GUESS, queue->finish_r);
+	kapf_queueset_refund(&level.qs, &r, 1 * S, 3 * MS);
+	EXPECT_EQ(level.qs.current_r + 5 * GUESS, queue->finish_r);
+	EXPECT_FALSE(invariant_broken(&level.qs));
+}
+
 TEST(rate_is_seats_requested_by_active_queues)
 {
 	struct kapf_request five = SEATS(5), eight = SEATS(8), one = SEATS(1);
