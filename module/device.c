@@ -251,6 +251,8 @@ static int kapf_submit_open(struct inode *inode, struct file *file)
 						      struct kapf_instance,
 						      submit);
 
+	if (!smp_load_acquire(&kapf_loaded)) /* Pairs with main.c. */
+		return -ENODEV;
 	file->private_data = kapf_session_create(instance);
 	if (!file->private_data)
 		return -ENOMEM;
@@ -271,6 +273,8 @@ static int kapf_submit_release(struct inode *inode, struct file *file)
 
 static int kapf_control_open(struct inode *inode, struct file *file)
 {
+	if (!smp_load_acquire(&kapf_loaded)) /* Pairs with main.c. */
+		return -ENODEV;
 	file->private_data = container_of(file->private_data,
 					  struct kapf_instance, control);
 	return nonseekable_open(inode, file);

@@ -25,8 +25,9 @@ struct kapf_active_config;
  * @next_level: id that the next new level gets
  * @schema_ids: the id that was last given out for each index of a schema
  * @sessions_lock: protects the next three and the end of each session
- * @sessions: attached ones, by ascending number
- * @nr_sessions: how many
+ * @sessions: by ascending number; also those that have ended, while somebody
+ *	still has their files
+ * @nr_sessions: how many are attached
  * @next_session: number that the next one gets
  * @number: N of /dev/kapfN
  * @submit: /dev/kapfN
@@ -49,6 +50,9 @@ struct kapf_instance {
 	char submit_name[16];
 	char control_name[16];
 };
+
+/* The module is there to stay, as far as it knows. */
+extern bool kapf_loaded;
 
 /* Module parameters, see main.c. */
 extern unsigned int kapf_max_inflight;

@@ -29,6 +29,8 @@ unsigned int kapf_max_queues = 16384;
 module_param_named(max_queues, kapf_max_queues, uint, 0444);
 MODULE_PARM_DESC(max_queues, "Most queues of all levels of an instance, from 1 (default 16384)");
 
+bool kapf_loaded;
+
 static struct kapf_instance *kapf_instances[KAPF_MAX_INSTANCES];
 
 static void kapf_instance_destroy(struct kapf_instance *instance)
@@ -51,16 +53,12 @@ static struct kapf_instance *kapf_instance_create(unsigned int number)
 	mutex_init(&instance->sessions_lock);
 	INIT_LIST_HEAD(&instance->sessions);
 	ret = kapf_config_init(instance);
-	if (ret)
-		goto err_free;
-	ret = kapf_device_init(instance);
-	if (ret)
-		goto err_config;
-	return instance;
-
-err_config:
-	kapf_config_destroy(instance);
-err_free:
+	if (!ret) {
+		ret = kapf_device_init(instance);
+		if (!ret)
+			return instance;
+		kapf_config_destroy(instance);
+	}
 	kfree(instance);
 	return ERR_PTR(ret);
 }
@@ -101,6 +99,8 @@ static int __init kapf_module_init(void)
 		}
 		kapf_instances[i] = instance;
 	}
+	/* From here on nothing can fail, so that nodes may be opened. */
+	smp_store_release(&kapf_loaded, true);
 	return 0;
 }
 
