@@ -8,12 +8,14 @@
  *
  * The end of a session may meet calls that are under way: a process may close a
  * file that other threads of it are using, while another process has it, too.
- * The state is set to ENDED first,
- * then a grace period passes.  Calls look at the state in the RCU read section
- * in which they act, so that from then on none of them seats, queues or keeps
- * lingering anything, and the end finds each slot in a state that it can undo,
- * or CLAIMED by a call that will undo it itself.  The last close of the file
- * meets nobody and skips the grace period.
+ * The state is set to ENDED first, then a grace period passes.  Calls look at the
+ * state in the RCU read section in which they act, so that from then on none of
+ * them seats, queues or keeps lingering anything, and the end finds each slot in
+ * a state that it can undo, or CLAIMED by a call that will undo it itself.  The
+ * last close of the file meets nobody and skips the grace period.
+ *
+ * The memory of a session stays until nobody has the file any more, and so long
+ * the session counts as one of its user.
  */
 
 #include <linux/bottom_half.h>
@@ -367,7 +369,7 @@ long kapf_session_finish(struct kapf_session *session, unsigned long index)
 static void kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot)
 {
 	for (;;) {
-		switch (atomic_read(&slot->state)) {
+		switch (atomic_read_acquire(&slot->state)) {
 		case KAPF_SLOT_WAITING:
 			local_bh_disable();
 			if (atomic_read(&slot->state) == KAPF_SLOT_WAITING)
@@ -410,15 +412,15 @@ static void kapf_session_end(struct kapf_session *session, bool last)
 	attached = session->state == KAPF_SESSION_ATTACHED;
 	if (attached) {
 		WRITE_ONCE(session->state, KAPF_SESSION_ENDED);
-		list_del(&session->link);
 		instance->nr_sessions--;
 	}
 	mutex_unlock(&instance->sessions_lock);
 	if (!attached)
 		return;
 
+	/* Not expedited: anybody can have this done again and again. */
 	if (!last)
-		synchronize_rcu_expedited();
+		synchronize_rcu();
 	for (i = 0; i < session->nr_slots; i++) {
 		kapf_slot_end(session, &session->slots[i]);
 		cond_resched();
@@ -477,6 +479,25 @@ void kapf_session_end_orphan(struct kapf_session *session, struct file *file)
 }
 
 /**
+ * kapf_session_next() - walk over the attached sessions
+ * @instance: that they belong to; its sessions_lock is held
+ * @id: least number
+ *
+ * Return: the session of this number or the next one; NULL: there is none.
+ */
+struct kapf_session *kapf_session_next(struct kapf_instance *instance, u64 id)
+{
+	struct kapf_session *session;
+
+	lockdep_assert_held(&instance->sessions_lock);
+	list_for_each_entry(session, &instance->sessions, link)
+		if (session->id >= id &&
+		    session->state == KAPF_SESSION_ATTACHED)
+			return session;
+	return NULL;
+}
+
+/**
  * kapf_session_create() - a session that is not attached
  * @instance: that it belongs to
  *
@@ -499,6 +520,11 @@ struct kapf_session *kapf_session_create(struct kapf_instance *instance)
 void kapf_session_destroy(struct kapf_session *session)
 {
 	kapf_session_end(session, true);
+	if (session->state != KAPF_SESSION_NEW) {
+		mutex_lock(&session->instance->sessions_lock);
+		list_del(&session->link);
+		mutex_unlock(&session->instance->sessions_lock);
+	}
 	put_pid(session->owner);
 	kvfree(session->slots);
 	kvfree(session->labels);

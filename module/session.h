@@ -43,7 +43,7 @@ struct kapf_label {
  * @uid: who attached
  * @attached: when, CLOCK_REALTIME
  * @server: name of the server
- * @link: in the instance's sessions
+ * @link: in the instance's sessions, from ATTACH until the file is gone
  */
 struct kapf_session {
 	int state;
@@ -71,6 +71,7 @@ kapf_session_label(const struct kapf_session *session, u32 slot)
 struct kapf_session *kapf_session_create(struct kapf_instance *instance);
 void kapf_session_destroy(struct kapf_session *session);
 void kapf_session_end_orphan(struct kapf_session *session, struct file *file);
+struct kapf_session *kapf_session_next(struct kapf_instance *instance, u64 id);
 int kapf_session_check(const struct kapf_session *session);
 int kapf_session_attach(struct kapf_session *session,
 			struct kapf_attach *attach);

@@ -9,8 +9,10 @@
 
 #include <linux/cred.h>
 #include <linux/ktime.h>
+#include <linux/nospec.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
@@ -23,7 +25,13 @@
 #define KAPF_PIECE_BYTES (64 * 1024)
 #define KAPF_PIECE_SLOTS 4096
 
-/* One element for a caller whose elements may be longer or shorter than ours. */
+/* Can a caller's elements be so long?  Longer ones than ours end in zeros. */
+static bool kapf_stride_valid(u32 stride, size_t size)
+{
+	return stride >= size && stride <= KAPF_PIECE_BYTES;
+}
+
+/* One element for a caller whose elements may be longer than ours. */
 static int kapf_put_element(u64 array, u32 index, u32 stride,
 			    const void *element, size_t size)
 {
@@ -42,9 +50,13 @@ static int kapf_put_array(u64 array, u32 nr, u32 stride, const void *elements,
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; !ret && i < nr; i++)
+	for (i = 0; !ret && i < nr; i++) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		ret = kapf_put_element(array, i, stride, elements + i * size,
 				       size);
+		cond_resched();
+	}
 	return ret;
 }
 
@@ -170,8 +182,9 @@ int kapf_snapshot_stats(struct kapf_instance *instance,
 	struct kapf_stats *stats;
 	int ret;
 
-	if (get->reserved || get->level_size < sizeof(stats->levels[0]) ||
-	    get->schema_size < sizeof(stats->schemas[0]))
+	if (get->reserved ||
+	    !kapf_stride_valid(get->level_size, sizeof(stats->levels[0])) ||
+	    !kapf_stride_valid(get->schema_size, sizeof(stats->schemas[0])))
 		return -EINVAL;
 	stats = kvzalloc(sizeof(*stats), KAPF_GFP);
 	if (!stats)
@@ -284,6 +297,7 @@ static bool kapf_read_slot(const struct kapf_session *session, u32 index,
 		kapf_copy_label(session, index, info, label_room);
 	}
 	spin_unlock_bh(&schema->level->lock);
+	smp_rmb(); /* The copy, before the look whether it was of one request. */
 	return same && info->state && READ_ONCE(slot->arrival) == arrival &&
 	       kapf_request_state(slot);
 }
@@ -312,7 +326,8 @@ static bool kapf_walk_session(struct kapf_walk *walk,
 	for (; get->slot < end; get->slot++) {
 		if (walk->nr == walk->room)
 			return true;
-		if (kapf_read_slot(session, get->slot,
+		if (kapf_read_slot(session,
+				   array_index_nospec(get->slot, end),
 				   walk->piece + walk->nr * walk->stride,
 				   get->label_bytes))
 			walk->nr++;
@@ -324,17 +339,14 @@ static bool kapf_walk_session(struct kapf_walk *walk,
 static struct kapf_session *kapf_walk_find(struct kapf_instance *instance,
 					   struct kapf_get_requests *get)
 {
-	struct kapf_session *session;
+	struct kapf_session *session = kapf_session_next(instance,
+							 get->session);
 
-	list_for_each_entry(session, &instance->sessions, link) {
-		if (session->id < get->session)
-			continue;
-		if (session->id > get->session)
-			get->slot = 0;
+	if (session && session->id > get->session) {
 		get->session = session->id;
-		return session;
+		get->slot = 0;
 	}
-	return NULL;
+	return session;
 }
 
 /* Gather a piece; false: that was all. */
@@ -426,8 +438,8 @@ int kapf_snapshot_requests(struct kapf_instance *instance,
 
 	if (get->reserved || get->label_bytes > KAPF_MAX_LABEL_BYTES ||
 	    get->label_bytes % 8 || get->request_size % 8 ||
-	    get->request_size < sizeof(struct kapf_request_info) ||
-	    get->request_size > KAPF_PIECE_BYTES)
+	    !kapf_stride_valid(get->request_size,
+			       sizeof(struct kapf_request_info)))
 		return -EINVAL;
 	walk.stride = sizeof(struct kapf_request_info) + get->label_bytes;
 	walk.piece = kvmalloc(KAPF_PIECE_BYTES, KAPF_GFP);
@@ -481,24 +493,19 @@ int kapf_snapshot_sessions(struct kapf_instance *instance,
 	u32 wanted = get->nr;
 	int ret = 0;
 
-	if (get->reserved || get->session_size < sizeof(info))
+	if (get->reserved || !kapf_stride_valid(get->session_size, sizeof(info)))
 		return -EINVAL;
 	for (get->nr = 0; !ret && get->nr < wanted; get->nr++) {
 		struct kapf_session *session;
-		bool found = false;
 
 		ret = mutex_lock_interruptible(&instance->sessions_lock);
 		if (ret)
 			break;
-		list_for_each_entry(session, &instance->sessions, link) {
-			found = session->id >= get->cursor;
-			if (found)
-				break;
-		}
-		if (found)
+		session = kapf_session_next(instance, get->cursor);
+		if (session)
 			kapf_read_session(session, &info);
 		mutex_unlock(&instance->sessions_lock);
-		if (!found)
+		if (!session)
 			break;
 		get->cursor = info.session + 1;
 		ret = kapf_put_element(get->sessions, get->nr,

@@ -396,6 +396,25 @@ TEST_F(abi, element_sizes)
 					&requests));
 	}
 	EXPECT_EQ(-EINVAL, call(self->control, KAPF_GET_SESSIONS, &sessions));
+
+	/* Up to 64 KiB, and no longer. */
+	sessions.session_size = 65536;
+	requests.label_bytes = 0;
+	requests.request_size = 65536;
+	stats.level_size = 65536;
+	stats.schema_size = 65536;
+	EXPECT_EQ(0, call(self->control, KAPF_GET_SESSIONS, &sessions));
+	EXPECT_EQ(0, call(self->control, KAPF_GET_REQUESTS, &requests));
+	EXPECT_EQ(0, call(self->control, KAPF_GET_STATS, &stats));
+	sessions.session_size += 8;
+	requests.request_size += 8;
+	stats.level_size += 8;
+	EXPECT_EQ(-EINVAL, call(self->control, KAPF_GET_SESSIONS, &sessions));
+	EXPECT_EQ(-EINVAL, call(self->control, KAPF_GET_REQUESTS, &requests));
+	EXPECT_EQ(-EINVAL, call(self->control, KAPF_GET_STATS, &stats));
+	stats.level_size -= 8;
+	stats.schema_size += 8;
+	EXPECT_EQ(-EINVAL, call(self->control, KAPF_GET_STATS, &stats));
 }
 
 /* Calls that a node does not know */

@@ -209,6 +209,32 @@ TEST_F(attach, sessions_of_one_user_are_limited)
 	free(fds);
 }
 
+/* While an heir keeps the file of one that has ended, its memory is not free. */
+TEST_F(attach, ended_sessions_count_while_somebody_has_the_file)
+{
+	__u32 nr = self->info.max_sessions;
+	int *fds = calloc(nr, sizeof(*fds));
+	pid_t heir;
+	__u32 i;
+
+	ASSERT_NE(NULL, fds);
+	for (i = 0; i < nr; i++)
+		fds[i] = open_session(1);
+	heir = fork();
+	if (!heir) {
+		sleep(60);
+		_exit(0);
+	}
+	for (i = 0; i < nr; i++)
+		close(fds[i]);
+	EXPECT_EQ(0, sessions(self->control));
+	EXPECT_EQ(-EDQUOT, attach(self->fd, 1, 0));
+	kill_and_reap(heir);
+	EXPECT_EQ(0, attach(self->fd, 1, 0));
+	EXPECT_EQ(1, sessions(self->control));
+	free(fds);
+}
+
 /* Opened files count for nothing before they attach. */
 TEST_F(attach, open_files_are_no_sessions)
 {

@@ -16,6 +16,8 @@
  *   this kernel does not know is zero (else -E2BIG); one smaller than the first
  *   published version is refused with -EINVAL.
  * - Reserved fields must be zero, else -EINVAL.
+ * - Elements of arrays that the kernel writes may be longer than it knows, to
+ *   64 KiB; what it does not know it sets to zero.
  * - Times are nanoseconds, as is everything without a unit in its name.
  * - A pointer travels as a 64 bit integer; 32 and 64 bit callers see the same
  *   layout.
@@ -73,6 +75,8 @@
  * @max_queues: most queues that all levels together may have
  * @server_seats: ServerCL, the sum of the two in-flight limits, in seats
  * @reserved: zero
+ *
+ * Errors: -EINVAL, -EINTR.
  */
 struct kapf_info {
 	__u32 size;
@@ -105,7 +109,8 @@ struct kapf_info {
  *
  * Errors: -EINVAL (slots, label_bytes, server, reserved), -EISCONN (attached
  * before), -EPERM (by another process), -ESHUTDOWN (the session has ended),
- * -EDQUOT (the user has max_sessions sessions), -ENOMEM.
+ * -EDQUOT (the user has max_sessions sessions; one that has ended counts while
+ * somebody still has its file), -ENOMEM.
  */
 struct kapf_attach {
 	__u32 size;
