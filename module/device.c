@@ -11,9 +11,11 @@
 #include <linux/module.h>
 #include <linux/uaccess.h>
 
+#include "batch.h"
 #include "config.h"
 #include "device.h"
 #include "session.h"
+#include "slot.h"
 #include "snapshot.h"
 
 /* The nodes' structures are the same for callers of 32 and of 64 bits. */
@@ -21,6 +23,10 @@ static_assert(sizeof(struct kapf_info) == 40);
 static_assert(sizeof(struct kapf_attach) == 88);
 static_assert(sizeof(struct kapf_op) == 64);
 static_assert(offsetof(struct kapf_op, flow_hash) == 24);
+static_assert(sizeof(struct kapf_event) == 32);
+static_assert(sizeof(struct kapf_finish) == 8);
+static_assert(sizeof(struct kapf_submit) == 72);
+static_assert(offsetof(struct kapf_submit, finish) == 32);
 static_assert(sizeof(struct kapf_config) == 24);
 static_assert(sizeof(struct kapf_config_level) == 320);
 static_assert(sizeof(struct kapf_config_schema) == 560);
@@ -40,6 +46,7 @@ union kapf_args {
 	u32 size;
 	struct kapf_info info;
 	struct kapf_attach attach;
+	struct kapf_submit submit;
 	struct kapf_get_config get_config;
 	struct kapf_set_config set_config;
 	struct kapf_get_stats get_stats;
@@ -95,6 +102,11 @@ static int kapf_ioctl_attach(struct kapf_caller *caller, union kapf_args *args)
 	return kapf_session_check(session);
 }
 
+static int kapf_ioctl_submit(struct kapf_caller *caller, union kapf_args *args)
+{
+	return kapf_batch_submit(caller->session, &args->submit);
+}
+
 static int kapf_ioctl_get_config(struct kapf_caller *caller,
 				 union kapf_args *args)
 {
@@ -111,9 +123,14 @@ static int kapf_ioctl_get_config(struct kapf_caller *caller,
 static int kapf_ioctl_set_config(struct kapf_caller *caller,
 				 union kapf_args *args)
 {
+	int ret;
+
 	if (!(caller->file->f_mode & FMODE_WRITE))
 		return -EPERM;
-	return kapf_config_set(caller->instance, &args->set_config);
+	ret = kapf_config_set(caller->instance, &args->set_config);
+	if (!ret)
+		kapf_session_tell_all(caller->instance);
+	return ret;
 }
 
 static int kapf_ioctl_get_stats(struct kapf_caller *caller,
@@ -157,6 +174,7 @@ struct kapf_call {
 static const struct kapf_call kapf_submit_calls[] = {
 	{ KAPF_GET_INFO, sizeof(struct kapf_info), kapf_ioctl_get_info },
 	{ KAPF_ATTACH, sizeof(struct kapf_attach), kapf_ioctl_attach },
+	{ KAPF_SUBMIT, sizeof(struct kapf_submit), kapf_ioctl_submit },
 	{ KAPF_GET_CONFIG, sizeof(struct kapf_get_config),
 	  kapf_ioctl_get_config, true },
 	{ KAPF_GET_REQUESTS, sizeof(struct kapf_get_requests),
@@ -215,11 +233,12 @@ static long kapf_submit_ioctl(struct file *file, unsigned int cmd,
 
 	switch (cmd) {
 	case KAPF_ADMIT:
-		if (file->f_flags & O_NONBLOCK)
-			return -EOPNOTSUPP;
-		return kapf_session_admit(session, (void __user *)arg);
+		return kapf_slot_admit(session, (void __user *)arg,
+				       !(file->f_flags & O_NONBLOCK));
 	case KAPF_FINISH:
-		return kapf_session_finish(session, arg);
+		return kapf_slot_finish(session, arg);
+	case KAPF_CANCEL:
+		return kapf_slot_cancel(session, arg);
 	default: {
 		struct kapf_caller caller = {
 			.instance = session->instance,
@@ -231,6 +250,25 @@ static long kapf_submit_ioctl(struct file *file, unsigned int cmd,
 				     (void __user *)arg);
 	}
 	}
+}
+
+static ssize_t kapf_submit_read(struct kiocb *iocb, struct iov_iter *to)
+{
+	bool nowait = iocb->ki_filp->f_flags & O_NONBLOCK ||
+		      iocb->ki_flags & IOCB_NOWAIT;
+
+	return kapf_batch_read(iocb->ki_filp->private_data, to, !nowait);
+}
+
+static ssize_t kapf_submit_write(struct kiocb *iocb, struct iov_iter *from)
+{
+	return kapf_batch_write(iocb->ki_filp->private_data, from);
+}
+
+static __poll_t kapf_submit_poll(struct file *file,
+				 struct poll_table_struct *table)
+{
+	return kapf_batch_poll(file->private_data, file, table);
 }
 
 static long kapf_control_ioctl(struct file *file, unsigned int cmd,
@@ -285,6 +323,9 @@ static const struct file_operations kapf_submit_fops = {
 	.open = kapf_submit_open,
 	.flush = kapf_submit_flush,
 	.release = kapf_submit_release,
+	.read_iter = kapf_submit_read,
+	.write_iter = kapf_submit_write,
+	.poll = kapf_submit_poll,
 	.unlocked_ioctl = kapf_submit_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };

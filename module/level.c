@@ -9,7 +9,8 @@
  *
  * The lock is dropped after at most KAPF_ROUND requests, and who is to be woken
  * is woken after that.  A task may be woken for a grant that it has seen and
- * made use of already; it is still there, for tasks too are freed by RCU.
+ * made use of already, and so may the readers of a session; they are still
+ * there, for tasks too are freed by RCU, and sessions.
  *
  * An exempt level refuses nobody, so that it needs no lock and no common
  * counters; only additional latencies take its lock.
@@ -36,29 +37,64 @@ static_assert(offsetof(struct kapf_slot, request.link) == 64);
 /* Rounds of one firing of a timer, so that others get the CPU between two. */
 #define KAPF_ROUNDS 32
 
-/* Tasks to wake after the lock has been dropped. */
+/**
+ * struct kapf_wakeups - whom to wake after the lock has been dropped
+ * @nr: how many
+ * @readers: bit i: whom[i] is a struct kapf_events, not a struct task_struct
+ * @whom: they
+ */
 struct kapf_wakeups {
 	unsigned int nr;
-	struct task_struct *tasks[KAPF_ROUND];
+	u32 readers;
+	void *whom[KAPF_ROUND];
 };
 
-static void kapf_wakeups_add(struct kapf_wakeups *wakeups,
-			     const struct kapf_slot *slot)
+static void kapf_wakeups_init(struct kapf_wakeups *wakeups)
 {
-	wakeups->tasks[wakeups->nr++] = slot->waiter;
+	BUILD_BUG_ON(KAPF_ROUND > 8 * sizeof(wakeups->readers));
+	wakeups->nr = 0;
+	wakeups->readers = 0;
 }
 
 static void kapf_wakeups_wake(const struct kapf_wakeups *wakeups)
 {
 	unsigned int i;
 
-	for (i = 0; i < wakeups->nr; i++)
-		wake_up_process(wakeups->tasks[i]);
+	for (i = 0; i < wakeups->nr; i++) {
+		if (wakeups->readers & BIT(i))
+			kapf_events_wake(wakeups->whom[i],
+					 EPOLLIN | EPOLLRDNORM);
+		else
+			wake_up_process(wakeups->whom[i]);
+	}
 }
 
 static void kapf_slot_set(struct kapf_slot *slot, enum kapf_slot_state state)
 {
 	atomic_set_release(&slot->state, state);
+}
+
+/*
+ * A request that waited has been decided on: GRANTED or REFUSED.  Whoever takes
+ * notice may do so from here on.
+ */
+static void kapf_level_decided(struct kapf_level *level, struct kapf_slot *slot,
+			       enum kapf_slot_state state,
+			       struct kapf_wakeups *wakeups)
+{
+	if (slot->flags & KAPF_SLOT_EVENT) {
+		struct kapf_events *events = slot->events;
+
+		slot->level = level->id;
+		kapf_slot_set(slot, state);
+		if (kapf_events_post(events, &slot->event)) {
+			wakeups->readers |= BIT(wakeups->nr);
+			wakeups->whom[wakeups->nr++] = events;
+		}
+	} else {
+		wakeups->whom[wakeups->nr++] = slot->waiter;
+		kapf_slot_set(slot, state);
+	}
 }
 
 static void kapf_level_seated(struct kapf_level *level, struct kapf_slot *slot)
@@ -78,7 +114,8 @@ static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
 	tally->nr_waiting++;
 	tally->waiting_seats += kapf_request_width(&slot->request);
 	kapf_deadlines_add(&level->waits, &slot->deadline, until);
-	slot->waiter = current;
+	if (!(slot->flags & KAPF_SLOT_EVENT))
+		slot->waiter = current;
 	kapf_slot_set(slot, KAPF_SLOT_WAITING);
 }
 
@@ -111,6 +148,7 @@ static u16 kapf_level_refuse(struct kapf_level *level, struct kapf_slot *slot,
 	};
 	u64 second = div_u64(now, NSEC_PER_SEC);
 
+	slot->request.start = now;
 	kapf_level_rejected(level, slot, reason);
 	return verdicts[reason] |
 	       kapf_retry_after_drop(&level->retry_after, second) << 8;
@@ -125,8 +163,7 @@ static void kapf_level_dispatched(struct kapf_queueset *qs,
 
 	kapf_level_dequeued(level, slot, width);
 	kapf_level_seated(level, slot);
-	kapf_wakeups_add(level->wakeups, slot);
-	kapf_slot_set(slot, KAPF_SLOT_GRANTED);
+	kapf_level_decided(level, slot, KAPF_SLOT_GRANTED, level->wakeups);
 }
 
 /* Seat what fits.  Called with the lock held, returns without it. */
@@ -137,7 +174,7 @@ static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 	bool more;
 
 	for (;;) {
-		wakeups.nr = 0;
+		kapf_wakeups_init(&wakeups);
 		level->wakeups = &wakeups;
 		more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
 		spin_unlock(&level->lock);
@@ -169,7 +206,6 @@ static u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 	this_cpu_add(level->exempt->seats_taken, width);
 	this_cpu_inc(tally->dispatched);
 	this_cpu_add(tally->seats_taken, width);
-	kapf_slot_set(slot, KAPF_SLOT_EXECUTING);
 	return KAPF_EXECUTE;
 }
 
@@ -183,7 +219,6 @@ static void kapf_exempt_release(struct kapf_level *level,
 	this_cpu_inc(tally->released);
 	this_cpu_add(level->exempt->seats_released, width);
 	this_cpu_inc(level->exempt->released);
-	kapf_slot_set(slot, KAPF_SLOT_FREE);
 }
 
 static u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
@@ -238,11 +273,10 @@ void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 	}
 }
 
-/* The seats of a finished request are free, and so is its slot. */
+/* The seats of a finished request are free. */
 static void kapf_level_released(struct kapf_slot *slot)
 {
 	slot->schema->tally.seats_in_use -= kapf_request_width(&slot->request);
-	kapf_slot_set(slot, KAPF_SLOT_FREE);
 }
 
 /* The seats of a finished request do not linger to the end. */
@@ -267,12 +301,13 @@ static enum kapf_admission kapf_level_decide(struct kapf_level *level,
 /**
  * kapf_level_admit() - a request arrives
  * @level: of its schema
- * @slot: claimed; with schema, flags, and the request's seats and latency
+ * @slot: claimed; with schema, flags, user_data, and the request's seats and
+ *	latency
  * @hash: of its flow
- * @max_wait: how long the caller will wait
+ * @max_wait: how long it is to wait
  *
- * Return: ADMIT's value, and the slot is EXECUTING where that is KAPF_EXECUTE;
- * or 0: it waits, in the name of the calling task.
+ * Return: ADMIT's value, and the slot is as it was; or 0: it is WAITING, and may
+ * have been decided on already.
  */
 u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
 		     u64 max_wait)
@@ -288,7 +323,6 @@ u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
 	switch (kapf_level_decide(level, slot, hash)) {
 	case KAPF_ADMISSION_SEATED:
 		kapf_level_seated(level, slot);
-		kapf_slot_set(slot, KAPF_SLOT_EXECUTING);
 		value = KAPF_EXECUTE;
 		break;
 	case KAPF_ADMISSION_QUEUED:
@@ -312,11 +346,11 @@ u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
 /**
  * kapf_level_finish() - a request has been served
  * @level: of its schema
- * @slot: claimed by who found it EXECUTING
+ * @slot: claimed by who found it EXECUTING or GRANTED
  * @linger: keep its seats for its additional latency
  *
  * Return: ns that the seats linger, and the slot is LINGERING; or 0, and it is
- * FREE.
+ * as it was.
  */
 u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 		      bool linger)
@@ -345,31 +379,42 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 	return latency;
 }
 
+/* Is a slot in this state, with a request of this level?  Under its lock. */
+static bool kapf_level_has(const struct kapf_level *level,
+			   const struct kapf_slot *slot,
+			   enum kapf_slot_state state)
+{
+	return atomic_read_acquire(&slot->state) == state &&
+	       READ_ONCE(slot->schema)->level == level;
+}
+
 /**
- * kapf_level_cancel() - a request does not want to wait any more
+ * kapf_level_cancel() - a request is not to wait any more
  * @level: of its schema
  * @slot: was WAITING a moment ago
  *
- * Return: whether it was still waiting: then it has left its queue, the slot is
- * FREE, and its waiter has been woken.
+ * Return: whether it was still waiting: then it has left its queue and is
+ * REFUSED, as cancelled.
  */
 bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot)
 {
-	struct task_struct *waiter;
+	struct kapf_wakeups wakeups __uninitialized;
 	u64 now = ktime_get_ns();
 
 	spin_lock(&level->lock);
-	if (atomic_read(&slot->state) != KAPF_SLOT_WAITING) {
+	if (!kapf_level_has(level, slot, KAPF_SLOT_WAITING)) {
 		spin_unlock(&level->lock);
 		return false;
 	}
-	waiter = slot->waiter;
+	kapf_wakeups_init(&wakeups);
 	kapf_queueset_cancel(&level->qs, &slot->request, now);
 	kapf_level_dequeued(level, slot, kapf_request_width(&slot->request));
 	kapf_level_rejected(level, slot, KAPF_REJECTION_CANCELLED);
-	kapf_slot_set(slot, KAPF_SLOT_FREE);
+	slot->request.start = now;
+	slot->refusal = KAPF_CANCELLED;
+	kapf_level_decided(level, slot, KAPF_SLOT_REFUSED, &wakeups);
 	kapf_level_unlock(level, now);
-	wake_up_process(waiter);
+	kapf_wakeups_wake(&wakeups);
 	return true;
 }
 
@@ -387,6 +432,7 @@ static void kapf_level_end_linger(struct kapf_level *level,
 				      now);
 		kapf_level_released(slot);
 	}
+	kapf_slot_free(slot, slot->events);
 }
 
 /**
@@ -399,7 +445,7 @@ void kapf_level_release(struct kapf_level *level, struct kapf_slot *slot)
 	u64 now = ktime_get_ns();
 
 	spin_lock(&level->lock);
-	if (atomic_read(&slot->state) == KAPF_SLOT_LINGERING)
+	if (kapf_level_has(level, slot, KAPF_SLOT_LINGERING))
 		kapf_level_end_linger(level, slot, now);
 	kapf_level_unlock(level, now);
 }
@@ -442,13 +488,14 @@ static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
 }
 
 static void kapf_level_time_out(struct kapf_level *level,
-				struct kapf_slot *slot, u64 now)
+				struct kapf_slot *slot, u64 now,
+				struct kapf_wakeups *wakeups)
 {
 	kapf_queueset_cancel(&level->qs, &slot->request, now);
 	kapf_level_dequeued(level, slot, kapf_request_width(&slot->request));
 	slot->refusal = kapf_level_refuse(level, slot, KAPF_REJECTION_TIME_OUT,
 					  now);
-	kapf_slot_set(slot, KAPF_SLOT_REFUSED);
+	kapf_level_decided(level, slot, KAPF_SLOT_REFUSED, wakeups);
 }
 
 static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
@@ -456,25 +503,25 @@ static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
 	struct kapf_level *level = container_of(timer, struct kapf_level,
 						waits.timer);
 	struct kapf_wakeups wakeups __uninitialized;
-	unsigned int rounds = KAPF_ROUNDS;
+	unsigned int nr, rounds = KAPF_ROUNDS;
 	u64 now = ktime_get_ns();
 	struct kapf_slot *slot;
 
 	spin_lock(&level->lock);
 	kapf_deadlines_fired(&level->waits);
 	do {
-		for (wakeups.nr = 0; wakeups.nr < KAPF_ROUND;) {
+		kapf_wakeups_init(&wakeups);
+		for (nr = 0; nr < KAPF_ROUND; nr++) {
 			slot = kapf_deadlines_due_slot(&level->waits, now);
 			if (!slot)
 				break;
-			kapf_wakeups_add(&wakeups, slot);
-			kapf_level_time_out(level, slot, now);
+			kapf_level_time_out(level, slot, now, &wakeups);
 		}
 		spin_unlock(&level->lock);
 		kapf_wakeups_wake(&wakeups);
 		spin_lock(&level->lock);
 		kapf_level_unlock(level, now);
-		if (wakeups.nr < KAPF_ROUND)
+		if (nr < KAPF_ROUND)
 			return HRTIMER_NORESTART;
 		spin_lock(&level->lock);
 	} while (--rounds);

@@ -7,6 +7,7 @@
 #include <linux/kapf.h>
 
 #include "deadline.h"
+#include "event.h"
 #include "engine/queueset.h"
 #include "engine/retryafter.h"
 
@@ -18,39 +19,51 @@ struct kapf_wakeups;
  * @KAPF_SLOT_FREE: nothing
  * @KAPF_SLOT_CLAIMED: a call is at work on it
  * @KAPF_SLOT_WAITING: its request is in a queue
- * @KAPF_SLOT_GRANTED: its request has been dispatched, its waiter has not seen
- *	it
+ * @KAPF_SLOT_GRANTED: its request holds seats, its session has not taken notice
+ * @KAPF_SLOT_CANCELLING: likewise, and a CANCEL is giving them back
  * @KAPF_SLOT_EXECUTING: its request holds seats
- * @KAPF_SLOT_REFUSED: its request has been refused, its waiter has not seen it
+ * @KAPF_SLOT_REFUSED: its request has been refused, its session has not taken
+ *	notice
  * @KAPF_SLOT_LINGERING: its request has finished and still holds its seats
  *
  * Calls take a slot by compare-and-exchange: FREE to CLAIMED for ADMIT,
  * EXECUTING to CLAIMED for FINISH and the end of the session, GRANTED to
- * EXECUTING for the waiter and the end of the session.  WAITING and LINGERING
- * are left under the level's lock only.
+ * EXECUTING for the waiter, the reader of the event and the end of the session,
+ * GRANTED to CANCELLING, and on to REFUSED, for CANCEL.  WAITING and LINGERING
+ * are left under the level's lock only.  REFUSED is left by who takes notice.
  */
 enum kapf_slot_state {
 	KAPF_SLOT_FREE,
 	KAPF_SLOT_CLAIMED,
 	KAPF_SLOT_WAITING,
 	KAPF_SLOT_GRANTED,
+	KAPF_SLOT_CANCELLING,
 	KAPF_SLOT_EXECUTING,
 	KAPF_SLOT_REFUSED,
 	KAPF_SLOT_LINGERING,
 };
 
+/* In kapf_slot.flags, above those of the request */
+#define KAPF_SLOT_EVENT	(1u << 8)	/* the decision becomes an event */
+#define KAPF_SLOT_STALE	(1u << 9)	/* its session did not know the rules */
+
 /**
  * struct kapf_slot - room for one request of a session
  * @state: enum kapf_slot_state
  * @refusal: of a refused request: ADMIT's value
- * @flags: KAPF_OP_*
+ * @flags: KAPF_OP_*, KAPF_SLOT_*
  * @schema: that the request belongs to, and by it the level
  * @arrival: time of the request's arrival
  * @waiter: the task to wake, while it waits
- * @request: for the engine
+ * @user_data: in its place, where the decision becomes an event
+ * @request: for the engine; of a refused one start is the time of the refusal
  * @deadline: of the wait, or of the additional latency
+ * @event: once decided, until it has been read
+ * @level: likewise: id of the level; 0: none
+ * @events: of the session
  *
- * A request that never waits uses the first cache line only.
+ * A request that never waits, and makes no event, uses the first cache line
+ * only.
  */
 struct kapf_slot {
 	atomic_t state;
@@ -58,9 +71,19 @@ struct kapf_slot {
 	u16 flags;
 	struct kapf_schema *schema;
 	u64 arrival;
-	struct task_struct *waiter;
+	union {
+		struct task_struct *waiter;
+		u64 user_data;
+	};
 	struct kapf_request request;
-	struct kapf_deadline deadline;
+	union {
+		struct kapf_deadline deadline;
+		struct {
+			struct llist_node event;
+			u32 level;
+		};
+	};
+	struct kapf_events *events;
 } __aligned(128);
 
 enum kapf_rejection {
@@ -150,6 +173,17 @@ struct kapf_schema {
 	struct kapf_exempt_tally __percpu *exempt;
 	struct kapf_config_schema *config;
 };
+
+/*
+ * A slot is free again.  Fully ordered: either who waits for one is woken, or it
+ * has seen the slot free.
+ */
+static inline void kapf_slot_free(struct kapf_slot *slot,
+				  struct kapf_events *events)
+{
+	atomic_xchg(&slot->state, KAPF_SLOT_FREE);
+	kapf_events_slot_freed(events);
+}
 
 struct kapf_level *kapf_level_create(bool exempt);
 void kapf_level_destroy(struct kapf_level *level);

@@ -9,6 +9,7 @@
 #include <linux/uidgid.h>
 #include <linux/kapf.h>
 
+#include "event.h"
 #include "instance.h"
 #include "level.h"
 
@@ -34,6 +35,8 @@ struct kapf_label {
  * @nr_slots: how many
  * @owner: the process that attached
  * @slots: its requests
+ * @events: decisions on them that have not been read
+ * @free_hint: a slot that was free when it was last polled
  * @generation: of the configuration that it read last
  * @instance: that it belongs to
  * @label_bytes: room for the text of each label
@@ -50,6 +53,8 @@ struct kapf_session {
 	u32 nr_slots;
 	struct pid *owner;
 	struct kapf_slot *slots;
+	struct kapf_events events;
+	u32 free_hint;
 	u64 generation;
 	struct kapf_instance *instance;
 	u32 label_bytes;
@@ -72,11 +77,9 @@ struct kapf_session *kapf_session_create(struct kapf_instance *instance);
 void kapf_session_destroy(struct kapf_session *session);
 void kapf_session_end_orphan(struct kapf_session *session, struct file *file);
 struct kapf_session *kapf_session_next(struct kapf_instance *instance, u64 id);
+void kapf_session_tell_all(struct kapf_instance *instance);
 int kapf_session_check(const struct kapf_session *session);
 int kapf_session_attach(struct kapf_session *session,
 			struct kapf_attach *attach);
-long kapf_session_admit(struct kapf_session *session,
-			const struct kapf_op __user *uop);
-long kapf_session_finish(struct kapf_session *session, unsigned long slot);
 
 #endif /* KAPF_SESSION_H */

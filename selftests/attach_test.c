@@ -260,21 +260,6 @@ TEST_F(attach, refused_ones_are_no_sessions)
 	EXPECT_EQ(0, attach(self->fd, 1, 0));
 }
 
-TEST_F(attach, nonblocking_files_cannot_wait)
-{
-	__u32 schema = schema_id(self->control, "test");
-	int flags = fcntl(self->fd, F_GETFL);
-
-	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, flags | O_NONBLOCK));
-	ASSERT_EQ(0, attach(self->fd, 1, 0));
-	EXPECT_EQ(-EOPNOTSUPP, admit(self->fd, 0, schema));
-	EXPECT_EQ(0, seats_in_use(self->control, "test"));
-	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, flags));
-	EXPECT_EQ(KAPF_EXECUTE, admit(self->fd, 0, schema));
-	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, flags | O_NONBLOCK));
-	EXPECT_EQ(0, finish(self->fd, 0));
-}
-
 /* Two threads attach one file: it becomes one session. */
 struct attacher {
 	pthread_t thread;

@@ -16,6 +16,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -425,6 +426,58 @@ static inline int admit(int fd, __u32 slot, __u32 schema)
 static inline int finish(int fd, unsigned long slot)
 {
 	return call(fd, KAPF_FINISH, (void *)slot);
+}
+
+static inline int cancel(int fd, unsigned long slot)
+{
+	return call(fd, KAPF_CANCEL, (void *)slot);
+}
+
+/* Read at most @nr events without waiting: how many, or a negative errno. */
+static inline int read_events(int fd, struct kapf_event *events, size_t nr)
+{
+	int flags = fcntl(fd, F_GETFL);
+	ssize_t ret;
+
+	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	ret = read(fd, events, nr * sizeof(*events));
+	if (ret < 0)
+		ret = -errno;
+	fcntl(fd, F_SETFL, flags);
+	return ret < 0 ? ret : ret / (ssize_t)sizeof(*events);
+}
+
+/* Wait for one event, not for ever. */
+static inline struct kapf_event read_event(int fd)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	struct kapf_event event;
+
+	if (poll(&poller, 1, 10000) != 1 || !(poller.revents & POLLIN) ||
+	    read_events(fd, &event, 1) != 1)
+		die("no event");
+	return event;
+}
+
+/* What poll says of a file at present. */
+static inline short poll_now(int fd)
+{
+	struct pollfd poller = {
+		.fd = fd,
+		.events = POLLIN | POLLOUT | POLLPRI,
+	};
+
+	if (poll(&poller, 1, 0) < 0)
+		die("poll");
+	return poller.revents;
+}
+
+/* Write ops without labels: how many were taken, or a negative errno. */
+static inline int write_ops(int fd, const struct kapf_op *ops, size_t nr)
+{
+	ssize_t ret = write(fd, ops, nr * sizeof(*ops));
+
+	return ret < 0 ? -errno : ret / (ssize_t)sizeof(*ops);
 }
 
 /**

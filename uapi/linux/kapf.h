@@ -39,6 +39,8 @@
 #define KAPF_ATTACH       _IO(KAPF_IOC_TYPE, 0x01) /* struct kapf_attach */
 #define KAPF_ADMIT        _IOW(KAPF_IOC_TYPE, 0x02, struct kapf_op)
 #define KAPF_FINISH       _IO(KAPF_IOC_TYPE, 0x03) /* the slot, by value */
+#define KAPF_CANCEL       _IO(KAPF_IOC_TYPE, 0x04) /* the slot, by value */
+#define KAPF_SUBMIT       _IO(KAPF_IOC_TYPE, 0x05) /* struct kapf_submit */
 #define KAPF_GET_CONFIG   _IO(KAPF_IOC_TYPE, 0x10) /* struct kapf_get_config */
 #define KAPF_SET_CONFIG   _IO(KAPF_IOC_TYPE, 0x11) /* struct kapf_set_config */
 #define KAPF_GET_STATS    _IO(KAPF_IOC_TYPE, 0x20) /* struct kapf_get_stats */
@@ -121,9 +123,16 @@ struct kapf_attach {
 	char server[KAPF_SERVER_BYTES];
 };
 
-/* kapf_op.opcode */
+/**
+ * enum kapf_opcode - kapf_op.opcode
+ * @KAPF_OP_ADMIT: a request asks for its seats
+ * @KAPF_OP_FINISH: as KAPF_FINISH, only by write(2)
+ * @KAPF_OP_CANCEL: as KAPF_CANCEL, only by write(2)
+ */
 enum kapf_opcode {
 	KAPF_OP_ADMIT = 1,
+	KAPF_OP_FINISH = 2,
+	KAPF_OP_CANCEL = 3,
 };
 
 /**
@@ -131,10 +140,12 @@ enum kapf_opcode {
  *
  * KAPF_OP_MUTATING - the request changes objects (shown by GET_REQUESTS)
  * KAPF_OP_WATCH - the request is a watch (shown by GET_REQUESTS)
+ * KAPF_OP_NOWAIT - do not sleep: QUEUED rather than wait, and an event follows
  * KAPF_OP_NOQUEUE - refuse with CONCURRENCY_LIMIT rather than queue
  */
 #define KAPF_OP_MUTATING	(1u << 0)
 #define KAPF_OP_WATCH		(1u << 1)
+#define KAPF_OP_NOWAIT		(1u << 2)
 #define KAPF_OP_NOQUEUE		(1u << 3)
 
 /* kapf_op.watch_count when nobody counted */
@@ -166,11 +177,14 @@ enum kapf_opcode {
  *	a NUL that @label_len counts, in this order: flow distinguisher, user
  *	name, verb, API path, namespace, name, API version, resource,
  *	subresource; the last ones may be left out; not read when @label_len is 0
- * @user_data: the caller's; not looked at
+ * @user_data: the caller's, comes back in the event
  *
  * The call waits and returns the decision as its value: see KAPF_VERDICT().  Any
- * number of threads may call at once, each with a slot of its own.  There is no
- * other way to wait in this version: a waiting request takes a thread.
+ * number of threads may call at once, each with a slot of its own.
+ *
+ * With KAPF_OP_NOWAIT, which O_NONBLOCK implies, it does not wait: where the
+ * request had to be queued it returns KAPF_QUEUED, and exactly one event follows
+ * (struct kapf_event); where it did not, no event follows.
  *
  * A signal takes a waiting request out of its queue, and so does stopping the
  * process: -EINTR, with SA_RESTART too, counted as cancelled.  A grant that races
@@ -178,8 +192,7 @@ enum kapf_opcode {
  *
  * Errors: -ENOTCONN (no ATTACH), -EPERM (another process's session), -EINVAL
  * (a field is out of its range), -EBUSY (the slot is taken), -EINTR,
- * -ESHUTDOWN (the session has ended), -EOPNOTSUPP (the file has O_NONBLOCK, and
- * this call can only wait).
+ * -ESHUTDOWN (the session has ended).
  */
 struct kapf_op {
 	__u8  opcode;
@@ -207,8 +220,12 @@ struct kapf_op {
  * @KAPF_TIME_OUT: refused: it has waited for max_wait
  * @KAPF_RECLASSIFY: not decided: the schema is gone or dangling; read the
  *	configuration again and match once more
+ * @KAPF_CANCELLED: not served: a CANCEL has come
+ * @KAPF_QUEUED: not decided yet: it waits, and an event will tell
+ * @KAPF_ERROR: only in events: an element of a batch was not taken
  *
- * The slot is free again after all but KAPF_EXECUTE.
+ * The slot is free again after all but KAPF_EXECUTE, KAPF_QUEUED and
+ * KAPF_ERROR.  A verdict that comes as an event has this effect when it is read.
  */
 enum kapf_verdict {
 	KAPF_EXECUTE = 1,
@@ -216,6 +233,9 @@ enum kapf_verdict {
 	KAPF_CONCURRENCY_LIMIT = 3,
 	KAPF_TIME_OUT = 4,
 	KAPF_RECLASSIFY = 5,
+	KAPF_CANCELLED = 6,
+	KAPF_QUEUED = 7,
+	KAPF_ERROR = 8,
 };
 
 /*
@@ -233,9 +253,119 @@ enum kapf_verdict {
  * milliseconds, rounded up, for which its seats (and the slot) linger.
  *
  * Errors: -ENOTCONN, -EPERM, -ESHUTDOWN as ADMIT; -EINVAL (no such slot),
- * -ENOENT (nothing executes in it), -EBUSY (it still waits, or another thread
- * is at work on it).
+ * -ENOENT (nothing executes in it), -EBUSY (it still waits, its grant has not
+ * been read, or another thread is at work on it).
  */
+
+/*
+ * KAPF_CANCEL: the request in this slot is not to be served after all.  Returns 0:
+ * it has left its queue, or given back the seats that its session did not yet know
+ * it had; the verdict KAPF_CANCELLED goes to whoever waits for the decision, as
+ * ADMIT's value or as the event.
+ *
+ * Errors: -ENOTCONN, -EPERM, -ESHUTDOWN as ADMIT; -EINVAL (no such slot),
+ * -ENOENT (no request in it that executes or waits), -EALREADY (it executes, or
+ * has been refused or cancelled before), -EBUSY (another thread is at work on it).
+ */
+
+/* kapf_event.flags */
+#define KAPF_EVENT_STALE	(1u << 0)	/* see KAPF_STALE */
+#define KAPF_EVENT_FINISH	(1u << 1)	/* ERROR: of an element of finish */
+#define KAPF_EVENT_CANCEL	(1u << 2)	/* ERROR: of an element of cancel */
+
+/**
+ * struct kapf_event - a decision that nobody slept for
+ * @user_data: kapf_op.user_data; ERROR: zero for an element of finish or cancel
+ * @slot: of the request
+ * @level: id of the priority level that decided; 0: none did
+ * @verdict: enum kapf_verdict
+ * @detail: of a refusal: when to try again, in s; ERROR: the errno, positive
+ * @flags: KAPF_EVENT_*
+ * @wait: how long the request has been queued
+ *
+ * Events are read by read(2) or SUBMIT, oldest first.  read() waits for the first
+ * one unless the file has O_NONBLOCK (-EAGAIN), and returns as many whole events
+ * as there are and fit (-EINVAL: not even one fits).
+ *
+ * poll(2): POLLIN an event is ready; POLLOUT a slot is free; POLLPRI the
+ * configuration is another one than this session read last; POLLHUP the session
+ * has ended; POLLERR there is no session yet, or it is another process's.
+ */
+struct kapf_event {
+	__aligned_u64 user_data;
+	__u32 slot;
+	__u32 level;
+	__u16 verdict;
+	__u16 detail;
+	__u32 flags;
+	__aligned_u64 wait;
+};
+
+/**
+ * DOC: write(2)
+ *
+ * Takes one struct kapf_op after the other, each followed by label_len bytes of
+ * label and padding to a multiple of 8; label must be zero, since nothing that is
+ * written is followed as a pointer.  ADMIT never waits, and every decision comes
+ * as an event, also one that is made at once.  FINISH and CANCEL look at slot
+ * alone; all else but opcode must be zero.
+ *
+ * It stops at the first op that is refused, and returns the bytes of those before
+ * it; where there are none, its error: as ADMIT, FINISH or CANCEL, and -EINVAL for
+ * an op that is not all there.
+ */
+
+/**
+ * struct kapf_finish - element of kapf_submit.finish
+ * @slot: as KAPF_FINISH
+ * @lingers: in: zero; out: what KAPF_FINISH would have returned, in ms
+ */
+struct kapf_finish {
+	__u32 slot;
+	__u32 lingers;
+};
+
+#define KAPF_FOREVER (~0ULL)
+
+/**
+ * struct kapf_submit - KAPF_SUBMIT: many at once
+ * @size: sizeof(struct kapf_submit)
+ * @op_size: sizeof(struct kapf_op)
+ * @event_size: sizeof(struct kapf_event)
+ * @nr_finish: in: elements of @finish; out: how many were taken
+ * @nr_cancel: likewise of @cancel
+ * @nr_ops: likewise of @ops
+ * @nr_events: in: room at @events, in elements; out: how many were written
+ * @min_complete: wait until so many events have been written, 0 to @nr_events
+ * @finish: requests that have been served, struct kapf_finish
+ * @cancel: slots of requests to cancel, __u32
+ * @ops: requests that ask for seats, struct kapf_op; KAPF_OP_ADMIT only
+ * @events: where to write events, struct kapf_event
+ * @timeout: for @min_complete; 0: do not wait; KAPF_FOREVER
+ *
+ * Takes @finish, then @cancel, then @ops.  An op never waits, and every decision
+ * comes as an event, in this call when there is room.  An element that is refused
+ * becomes an event with the verdict KAPF_ERROR in this call and counts as taken;
+ * where there is no room for that, the call stops before the element.
+ *
+ * Errors: -ENOTCONN, -EPERM, -ESHUTDOWN as ADMIT; -EINVAL (a size, min_complete);
+ * and, only when no element was taken and no event written, -EFAULT, -EINTR.
+ */
+struct kapf_submit {
+	__u32 size;
+	__u32 op_size;
+	__u32 event_size;
+	__u32 nr_finish;
+	__u32 nr_cancel;
+	__u32 nr_ops;
+	__u32 nr_events;
+	__u32 min_complete;
+	__aligned_u64 finish;
+	__aligned_u64 cancel;
+	__aligned_u64 ops;
+	__aligned_u64 events;
+	__aligned_u64 timeout;
+};
 
 /*
  * The configuration travels as one image: struct kapf_config, then nr_levels

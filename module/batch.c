@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ways in for servers that do not sleep for one request: write, read, poll
+ * and SUBMIT.
+ *
+ * An event is copied to the user first, and only then does its slot move on, so
+ * that one whose copy faults can be read again.  Meanwhile its node is in nobody
+ * else's hands, and the slot cannot be used for another request.
+ */
+
+#include <linux/ktime.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#include "batch.h"
+#include "config.h"
+#include "slot.h"
+
+/* Events copied at once. */
+#define KAPF_BATCH_EVENTS 16
+
+static struct kapf_slot *kapf_event_slot(struct llist_node *node)
+{
+	return llist_entry(node, struct kapf_slot, event);
+}
+
+/*
+ * Copy some events out, as many as fit and a few at most.  Return: how many; 0:
+ * there are none; or an error.
+ */
+static int kapf_batch_some(struct kapf_session *session, struct iov_iter *to)
+{
+	struct kapf_event events[KAPF_BATCH_EVENTS] __uninitialized;
+	struct llist_node *nodes[KAPF_BATCH_EVENTS];
+	const size_t size = sizeof(events[0]);
+	unsigned int nr, done;
+	size_t copied;
+
+	nr = min_t(size_t, iov_iter_count(to) / size, KAPF_BATCH_EVENTS);
+	nr = kapf_events_take(&session->events, nodes, nr);
+	for (done = 0; done < nr; done++)
+		if (!kapf_slot_read(session, kapf_event_slot(nodes[done]),
+				    &events[done]))
+			return -ESHUTDOWN;
+	copied = copy_to_iter(events, nr * size, to);
+	for (done = 0; done < copied / size; done++)
+		if (!kapf_slot_was_read(kapf_event_slot(nodes[done]),
+					&events[done]))
+			break;
+	iov_iter_revert(to, copied - done * size);
+	kapf_events_put_back(&session->events, nodes + done, nr - done);
+	return nr && copied < size ? -EFAULT : done;
+}
+
+/* Copy out what is there and fits.  Return: the number of events, or an error. */
+static ssize_t kapf_batch_events(struct kapf_session *session,
+				 struct iov_iter *to)
+{
+	ssize_t nr = 0;
+	int ret;
+
+	while (iov_iter_count(to) >= sizeof(struct kapf_event) &&
+	       kapf_events_any(&session->events)) {
+		ret = kapf_batch_some(session, to);
+		if (ret < 0)
+			return nr ?: ret;
+		nr += ret;
+		if (fatal_signal_pending(current))
+			break;
+		cond_resched();
+	}
+	return nr;
+}
+
+/* Is there anything that a reader is to know? */
+static bool kapf_batch_readable(const struct kapf_session *session)
+{
+	return kapf_events_any(&session->events) ||
+	       READ_ONCE(session->state) == KAPF_SESSION_ENDED;
+}
+
+/**
+ * kapf_batch_read() - read(2)
+ * @session: of an open file
+ * @to: where to
+ * @wait: the file has no O_NONBLOCK
+ *
+ * Return: as the ABI says.
+ */
+ssize_t kapf_batch_read(struct kapf_session *session, struct iov_iter *to,
+			bool wait)
+{
+	ssize_t nr;
+	int ret;
+
+	for (;;) {
+		ret = kapf_session_check(session);
+		if (ret)
+			return ret;
+		if (iov_iter_count(to) < sizeof(struct kapf_event))
+			return -EINVAL;
+		nr = kapf_batch_events(session, to);
+		if (nr)
+			return nr < 0 ? nr : nr * sizeof(struct kapf_event);
+		if (!wait)
+			return -EAGAIN;
+		ret = wait_event_interruptible(session->events.wait,
+					       kapf_batch_readable(session));
+		if (ret)
+			return ret;
+	}
+}
+
+/* An op that is only an opcode and a slot. */
+static long kapf_batch_slot_op(struct kapf_session *session,
+			       const struct kapf_op *op)
+{
+	const struct kapf_op plain = { .opcode = op->opcode, .slot = op->slot };
+	long ret;
+
+	if (memcmp(op, &plain, sizeof(plain)))
+		return -EINVAL;
+	if (op->opcode == KAPF_OP_CANCEL)
+		return kapf_slot_cancel(session, op->slot);
+	ret = kapf_slot_finish(session, op->slot);
+	return min(ret, 0L);
+}
+
+static int kapf_batch_admit(struct kapf_session *session,
+			    const struct kapf_op *op, struct iov_iter *from)
+{
+	u32 len = min_t(u32, op->label_len, session->label_bytes);
+	struct kapf_label *label;
+	struct kapf_slot *slot;
+
+	slot = kapf_slot_claim(session, op);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	label = kapf_session_label(session, op->slot);
+	if (op->label || copy_from_iter(label->text, len, from) != len) {
+		kapf_slot_free(slot, &session->events);
+		return op->label ? -EINVAL : -EFAULT;
+	}
+	label->len = len;
+	return kapf_slot_submit(session, slot, op);
+}
+
+/* Take one op, with its label. */
+static long kapf_batch_op(struct kapf_session *session, struct iov_iter *from)
+{
+	struct kapf_op op __uninitialized;
+	size_t left = iov_iter_count(from);
+	size_t padded;
+	long ret;
+
+	if (left < sizeof(op))
+		return -EINVAL;
+	if (!copy_from_iter_full(&op, sizeof(op), from))
+		return -EFAULT;
+	if (op.opcode == KAPF_OP_FINISH || op.opcode == KAPF_OP_CANCEL)
+		return kapf_batch_slot_op(session, &op);
+	padded = sizeof(op) + ALIGN(op.label_len, 8);
+	if (left < padded)
+		return -EINVAL;
+	ret = kapf_batch_admit(session, &op, from);
+	if (!ret)
+		iov_iter_advance(from, iov_iter_count(from) - (left - padded));
+	return ret;
+}
+
+/**
+ * kapf_batch_write() - write(2)
+ * @session: of an open file
+ * @from: ops
+ *
+ * Return: as the ABI says.
+ */
+ssize_t kapf_batch_write(struct kapf_session *session, struct iov_iter *from)
+{
+	size_t all = iov_iter_count(from);
+	size_t left = all;
+	long ret;
+
+	ret = kapf_session_check(session);
+	while (!ret && left) {
+		ret = kapf_batch_op(session, from);
+		if (ret)
+			iov_iter_revert(from, left - iov_iter_count(from));
+		else if (fatal_signal_pending(current))
+			ret = -EINTR;
+		left = iov_iter_count(from);
+		cond_resched();
+	}
+	return all - left ?: ret;
+}
+
+/**
+ * struct kapf_batch - a SUBMIT under way
+ * @session: that it came by
+ * @submit: its argument
+ * @events: room for events that is left
+ * @nr_finish: elements taken
+ * @nr_cancel: likewise
+ * @nr_ops: likewise
+ * @nr_events: events written
+ */
+struct kapf_batch {
+	struct kapf_session *session;
+	const struct kapf_submit *submit;
+	struct iov_iter events;
+	u32 nr_finish;
+	u32 nr_cancel;
+	u32 nr_ops;
+	u32 nr_events;
+};
+
+/*
+ * An element was refused, and has changed nothing.  It counts as taken when the
+ * error has become an event.
+ */
+static int kapf_batch_error(struct kapf_batch *batch, long error, u32 slot,
+			    u64 user_data, u32 flags)
+{
+	struct kapf_event event = {
+		.user_data = user_data,
+		.slot = slot,
+		.verdict = KAPF_ERROR,
+		.detail = -error,
+		.flags = flags,
+	};
+
+	if (error == -EINTR || error == -ESHUTDOWN ||
+	    batch->nr_events == batch->submit->nr_events)
+		return error;
+	if (copy_to_iter(&event, sizeof(event), &batch->events) !=
+	    sizeof(event))
+		return -EFAULT;
+	batch->nr_events++;
+	return 0;
+}
+
+static int kapf_batch_finish(struct kapf_batch *batch)
+{
+	struct kapf_finish __user *uelement;
+	struct kapf_finish element;
+	long ret;
+
+	uelement = u64_to_user_ptr(batch->submit->finish);
+	uelement += batch->nr_finish;
+	if (copy_from_user(&element, uelement, sizeof(element)))
+		return -EFAULT;
+	ret = element.lingers ? -EINVAL :
+				kapf_slot_finish(batch->session, element.slot);
+	if (ret < 0)
+		return kapf_batch_error(batch, ret, element.slot, 0,
+					KAPF_EVENT_FINISH);
+	/* What is finished is finished, whether or not it can be told. */
+	if (ret && put_user((u32)ret, &uelement->lingers)) {
+		batch->nr_finish++;
+		return -EFAULT;
+	}
+	return 0;
+}
+
+static int kapf_batch_cancel(struct kapf_batch *batch)
+{
+	u32 __user *uelement = u64_to_user_ptr(batch->submit->cancel);
+	u32 slot;
+	long ret;
+
+	if (get_user(slot, uelement + batch->nr_cancel))
+		return -EFAULT;
+	ret = kapf_slot_cancel(batch->session, slot);
+	return ret < 0 ? kapf_batch_error(batch, ret, slot, 0,
+					  KAPF_EVENT_CANCEL) : 0;
+}
+
+static int kapf_batch_ask(struct kapf_batch *batch)
+{
+	struct kapf_op __user *uop = u64_to_user_ptr(batch->submit->ops);
+	struct kapf_session *session = batch->session;
+	struct kapf_op op __uninitialized;
+	struct kapf_slot *slot;
+	int ret;
+
+	if (copy_from_user(&op, uop + batch->nr_ops, sizeof(op)))
+		return -EFAULT;
+	slot = kapf_slot_claim(session, &op);
+	ret = PTR_ERR_OR_ZERO(slot);
+	if (!ret) {
+		ret = kapf_slot_copy_label(session, &op);
+		if (!ret)
+			ret = kapf_slot_submit(session, slot, &op);
+		else
+			kapf_slot_free(slot, &session->events);
+	}
+	return ret ? kapf_batch_error(batch, ret, op.slot, op.user_data, 0) : 0;
+}
+
+/* Between two elements */
+static int kapf_batch_pause(void)
+{
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+static int kapf_batch_take(struct kapf_batch *batch)
+{
+	const struct kapf_submit *submit = batch->submit;
+	int ret = 0;
+
+	for (; !ret && batch->nr_finish < submit->nr_finish;
+	     batch->nr_finish += !ret)
+		ret = kapf_batch_pause() ?: kapf_batch_finish(batch);
+	for (; !ret && batch->nr_cancel < submit->nr_cancel;
+	     batch->nr_cancel += !ret)
+		ret = kapf_batch_pause() ?: kapf_batch_cancel(batch);
+	for (; !ret && batch->nr_ops < submit->nr_ops; batch->nr_ops += !ret)
+		ret = kapf_batch_pause() ?: kapf_batch_ask(batch);
+	return ret;
+}
+
+/* Write what events there are; wait for min_complete of them until @end. */
+static int kapf_batch_gather(struct kapf_batch *batch, ktime_t end)
+{
+	struct kapf_session *session = batch->session;
+	ktime_t left = KTIME_MAX;
+	ssize_t nr;
+	int ret;
+
+	for (;;) {
+		nr = kapf_batch_events(session, &batch->events);
+		if (nr < 0)
+			return nr;
+		batch->nr_events += nr;
+		if (batch->nr_events >= batch->submit->min_complete)
+			return 0;
+		if (end != KTIME_MAX)
+			left = ktime_sub(end, ktime_get());
+		if (left <= 0)
+			return 0;
+		ret = wait_event_interruptible_hrtimeout(session->events.wait,
+				kapf_batch_readable(session), left);
+		if (ret == -ETIME)
+			return 0;
+		ret = ret ? -EINTR : kapf_session_check(session);
+		if (ret)
+			return ret;
+	}
+}
+
+static ktime_t kapf_batch_end(u64 timeout)
+{
+	if (!timeout)
+		return 0;
+	if (timeout >= KTIME_MAX)
+		return KTIME_MAX;
+	return ktime_add_safe(ktime_get(), timeout);
+}
+
+/**
+ * kapf_batch_submit() - KAPF_SUBMIT
+ * @session: of an open file
+ * @submit: its argument, in the kernel; in and out
+ *
+ * Return: as the ABI says.
+ */
+int kapf_batch_submit(struct kapf_session *session, struct kapf_submit *submit)
+{
+	void __user *events = u64_to_user_ptr(submit->events);
+	size_t room = submit->nr_events * sizeof(struct kapf_event);
+	struct kapf_batch batch = {
+		.session = session,
+		.submit = submit,
+	};
+	ktime_t end;
+	int ret, gathered;
+
+	ret = kapf_session_check(session);
+	if (ret)
+		return ret;
+	if (submit->op_size != sizeof(struct kapf_op) ||
+	    submit->event_size != sizeof(struct kapf_event) ||
+	    submit->min_complete > submit->nr_events)
+		return -EINVAL;
+	if (!access_ok(events, room))
+		return -EFAULT;
+	iov_iter_ubuf(&batch.events, ITER_DEST, events, room);
+
+	end = kapf_batch_end(submit->timeout);
+	ret = kapf_batch_take(&batch);
+	gathered = kapf_batch_gather(&batch, ret ? 0 : end);
+	if (!batch.nr_finish && !batch.nr_cancel && !batch.nr_ops &&
+	    !batch.nr_events && (ret || gathered))
+		return ret ?: gathered;
+	submit->nr_finish = batch.nr_finish;
+	submit->nr_cancel = batch.nr_cancel;
+	submit->nr_ops = batch.nr_ops;
+	submit->nr_events = batch.nr_events;
+	return 0;
+}
+
+static bool kapf_batch_outdated(const struct kapf_session *session)
+{
+	const struct kapf_active_config *config;
+	bool outdated;
+
+	rcu_read_lock();
+	config = rcu_dereference(session->instance->config);
+	/* While it is being replaced: who has done so will wake us. */
+	outdated = config &&
+		   config->generation != READ_ONCE(session->generation);
+	rcu_read_unlock();
+	return outdated;
+}
+
+/* Is a slot free?  If not, whoever frees one is to wake the pollers. */
+static bool kapf_batch_writable(struct kapf_session *session)
+{
+	struct kapf_events *events = &session->events;
+	u32 found = kapf_slot_find_free(session, session->free_hint);
+
+	if (found == session->nr_slots) {
+		WRITE_ONCE(events->slot_wanted, true);
+		smp_mb(); /* Pairs with kapf_slot_free(). */
+		found = kapf_slot_find_free(session, 0);
+	}
+	if (found == session->nr_slots)
+		return false;
+	WRITE_ONCE(session->free_hint, found);
+	return true;
+}
+
+/**
+ * kapf_batch_poll() - poll(2)
+ * @session: of an open file
+ * @file: the file
+ * @table: of the caller
+ *
+ * Return: as the ABI says.
+ */
+__poll_t kapf_batch_poll(struct kapf_session *session, struct file *file,
+			 struct poll_table_struct *table)
+{
+	__poll_t mask = 0;
+
+	poll_wait(file, &session->events.wait, table);
+	switch (kapf_session_check(session)) {
+	case 0:
+		break;
+	case -ESHUTDOWN:
+		return EPOLLHUP | EPOLLERR;
+	default:
+		return EPOLLERR;
+	}
+	if (kapf_events_any(&session->events))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (kapf_batch_writable(session))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (kapf_batch_outdated(session))
+		mask |= EPOLLPRI;
+	return mask;
+}

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The slots of a session, each for one request: what a call does with one.
+ *
+ * A call takes the slot it works on by compare-and-exchange (enum
+ * kapf_slot_state), so that calls on different slots share nothing, and two on
+ * one slot cannot both go on.
+ */
+
+#include <linux/bottom_half.h>
+#include <linux/math64.h>
+#include <linux/nospec.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <linux/wait_bit.h>
+
+#include "config.h"
+#include "slot.h"
+
+/* The slot of this index; NULL: there is none. */
+static struct kapf_slot *kapf_slot_find(const struct kapf_session *session,
+					unsigned long index)
+{
+	if (index >= session->nr_slots)
+		return NULL;
+	return &session->slots[array_index_nospec(index, session->nr_slots)];
+}
+
+/**
+ * kapf_slot_find_free() - is there a free slot?
+ * @session: attached
+ * @hint: index to begin at
+ *
+ * Return: the index of one; session->nr_slots: there is none.
+ */
+u32 kapf_slot_find_free(const struct kapf_session *session, u32 hint)
+{
+	u32 nr = session->nr_slots;
+	u32 i, index;
+
+	for (i = 0; i < nr; i++) {
+		index = hint + i < nr ? hint + i : hint + i - nr;
+		if (atomic_read(&session->slots[index].state) ==
+		    KAPF_SLOT_FREE)
+			return index;
+		if (i % 1024 == 1023)
+			cond_resched();
+	}
+	return nr;
+}
+
+static bool kapf_slot_move(struct kapf_slot *slot, enum kapf_slot_state from,
+			   enum kapf_slot_state to)
+{
+	return atomic_cmpxchg(&slot->state, from, to) == from;
+}
+
+static bool kapf_op_valid(const struct kapf_op *op)
+{
+	const u8 flags = KAPF_OP_MUTATING | KAPF_OP_WATCH | KAPF_OP_NOWAIT |
+			 KAPF_OP_NOQUEUE;
+
+	return op->opcode == KAPF_OP_ADMIT && !(op->flags & ~flags) &&
+	       op->initial_seats && op->initial_seats <= KAPF_MAX_WIDTH &&
+	       op->final_seats <= KAPF_MAX_WIDTH && !op->parent &&
+	       op->additional_latency <= KAPF_MAX_ADDITIONAL_LATENCY_NS &&
+	       op->max_wait <= KAPF_MAX_WAIT_NS;
+}
+
+/**
+ * kapf_slot_claim() - take the slot of a request
+ * @session: attached
+ * @op: the request
+ *
+ * Return: the slot, which kapf_slot_free() gives back; or an error.
+ */
+struct kapf_slot *kapf_slot_claim(struct kapf_session *session,
+				  const struct kapf_op *op)
+{
+	struct kapf_slot *slot = kapf_slot_find(session, op->slot);
+
+	if (!slot || !kapf_op_valid(op))
+		return ERR_PTR(-EINVAL);
+	if (!kapf_slot_move(slot, KAPF_SLOT_FREE, KAPF_SLOT_CLAIMED))
+		return ERR_PTR(-EBUSY);
+	return slot;
+}
+
+/**
+ * kapf_slot_copy_label() - fetch the label that an op points to
+ * @session: attached
+ * @op: of a claimed slot
+ *
+ * Return: 0 or -EFAULT.
+ */
+int kapf_slot_copy_label(const struct kapf_session *session,
+			 const struct kapf_op *op)
+{
+	struct kapf_label *label = kapf_session_label(session, op->slot);
+	u32 len = min_t(u32, op->label_len, session->label_bytes);
+
+	if (copy_from_user(label->text, u64_to_user_ptr(op->label), len))
+		return -EFAULT;
+	label->len = len;
+	return 0;
+}
+
+/*
+ * The configuration, and an RCU read section in which it stays.  Bottom halves
+ * are off for the level's lock anyway.
+ */
+static const struct kapf_active_config *
+kapf_slot_config(const struct kapf_session *session)
+{
+	const struct kapf_active_config *config;
+
+	for (;;) {
+		local_bh_disable();
+		config = rcu_dereference_bh(session->instance->config);
+		if (config)
+			return config;
+		local_bh_enable();
+		if (kapf_config_settle(session->instance))
+			return NULL;
+	}
+}
+
+/* KAPF_SLOT_STALE, unless the session knows this configuration. */
+static u16 kapf_slot_stale(const struct kapf_session *session,
+			   const struct kapf_active_config *config)
+{
+	return READ_ONCE(session->generation) == config->generation ?
+		       0 : KAPF_SLOT_STALE;
+}
+
+/*
+ * Decide on the request of a claimed slot; within an RCU read section.  @flags:
+ * KAPF_SLOT_*.
+ */
+static long kapf_slot_decide(struct kapf_session *session,
+			     const struct kapf_active_config *config,
+			     struct kapf_slot *slot, const struct kapf_op *op,
+			     u16 flags)
+{
+	struct kapf_schema *schema;
+
+	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
+		return -ESHUTDOWN;
+	slot->flags = op->flags | flags;
+	if (flags & KAPF_SLOT_EVENT)
+		slot->user_data = op->user_data;
+	schema = kapf_config_schema(config, op->schema);
+	if (!schema || !schema->level)
+		return KAPF_RECLASSIFY;
+	WRITE_ONCE(slot->schema, schema);
+	slot->request.initial_seats = op->initial_seats;
+	slot->request.final_seats = op->final_seats;
+	slot->request.additional_latency = op->additional_latency;
+	return kapf_level_admit(schema->level, slot, op->flow_hash,
+				op->max_wait ?: KAPF_DEFAULT_WAIT_NS);
+}
+
+/* A CANCEL that has taken a slot from GRANTED is about to leave it REFUSED. */
+static void kapf_slot_await_cancel(struct kapf_slot *slot)
+{
+	wait_var_event(&slot->state,
+		       atomic_read(&slot->state) != KAPF_SLOT_CANCELLING);
+}
+
+/* Is it, found waiting, out of its queue now? */
+static bool kapf_slot_dequeue(struct kapf_slot *slot)
+{
+	bool cancelled;
+
+	local_bh_disable();
+	/* Waiting, its schema is there until this section ends. */
+	cancelled = atomic_read_acquire(&slot->state) == KAPF_SLOT_WAITING &&
+		    kapf_level_cancel(READ_ONCE(slot->schema)->level, slot);
+	local_bh_enable();
+	return cancelled;
+}
+
+/* Sleep until a request that was queued is decided on.  -EINTR: it is not. */
+static int kapf_slot_sleep(struct kapf_slot *slot)
+{
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (atomic_read(&slot->state) != KAPF_SLOT_WAITING)
+			break;
+		if (!signal_pending(current)) {
+			schedule();
+			continue;
+		}
+		__set_current_state(TASK_RUNNING);
+		if (kapf_slot_dequeue(slot))
+			return -EINTR;
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+/*
+ * Wait for the decision on a request that was queued.  A slot that is in
+ * neither of the states that a decision leaves it in has been taken by the end
+ * of the session.
+ */
+static long kapf_slot_wait(struct kapf_session *session, struct kapf_slot *slot)
+{
+	long ret = kapf_slot_sleep(slot);
+
+	if (!ret) {
+		if (kapf_slot_move(slot, KAPF_SLOT_GRANTED,
+				   KAPF_SLOT_EXECUTING))
+			return KAPF_EXECUTE;
+		kapf_slot_await_cancel(slot);
+		if (atomic_read_acquire(&slot->state) != KAPF_SLOT_REFUSED)
+			return -ESHUTDOWN;
+		ret = slot->refusal;
+		if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
+			ret = -ESHUTDOWN;
+	}
+	kapf_slot_free(slot, &session->events);
+	return ret;
+}
+
+/**
+ * kapf_slot_admit() - KAPF_ADMIT
+ * @session: of an open file
+ * @uop: its argument
+ * @wait: the file has no O_NONBLOCK
+ *
+ * Return: as the ABI says.
+ */
+long kapf_slot_admit(struct kapf_session *session,
+		     const struct kapf_op __user *uop, bool wait)
+{
+	const struct kapf_active_config *config;
+	struct kapf_op op __uninitialized;
+	struct kapf_slot *slot;
+	u16 stale;
+	long ret;
+
+	ret = kapf_session_check(session);
+	if (ret)
+		return ret;
+	if (copy_from_user(&op, uop, sizeof(op)))
+		return -EFAULT;
+	slot = kapf_slot_claim(session, &op);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	ret = kapf_slot_copy_label(session, &op);
+	if (ret)
+		goto free;
+
+	wait = wait && !(op.flags & KAPF_OP_NOWAIT);
+	ret = -EINTR;
+	config = kapf_slot_config(session);
+	if (!config)
+		goto free;
+	stale = kapf_slot_stale(session, config);
+	ret = kapf_slot_decide(session, config, slot, &op,
+			       wait ? stale : stale | KAPF_SLOT_EVENT);
+	if (ret == KAPF_EXECUTE)
+		atomic_set_release(&slot->state, KAPF_SLOT_EXECUTING);
+	local_bh_enable();
+
+	if (!ret)
+		ret = wait ? kapf_slot_wait(session, slot) : KAPF_QUEUED;
+	else if (ret != KAPF_EXECUTE)
+		kapf_slot_free(slot, &session->events);
+	return ret < 0 || !stale ? ret : ret | KAPF_STALE;
+free:
+	kapf_slot_free(slot, &session->events);
+	return ret;
+}
+
+/* A decision was made at once, but is wanted as an event. */
+static void kapf_slot_announce(struct kapf_session *session,
+			       struct kapf_slot *slot, u16 value)
+{
+	if (value == KAPF_RECLASSIFY) {
+		slot->level = 0;
+		slot->arrival = 0;
+		slot->request.start = 0;
+	} else {
+		slot->level = slot->schema->level->id;
+	}
+	slot->refusal = value;
+	atomic_set_release(&slot->state, value == KAPF_EXECUTE ?
+			   KAPF_SLOT_GRANTED : KAPF_SLOT_REFUSED);
+	if (kapf_events_post(&session->events, &slot->event))
+		kapf_events_wake(&session->events, EPOLLIN | EPOLLRDNORM);
+}
+
+/**
+ * kapf_slot_submit() - a request of a batch
+ * @session: attached
+ * @slot: claimed; with its label
+ * @op: the request
+ *
+ * Return: 0, and an event tells the decision; or an error, and the slot is free.
+ */
+int kapf_slot_submit(struct kapf_session *session, struct kapf_slot *slot,
+		     const struct kapf_op *op)
+{
+	const struct kapf_active_config *config = kapf_slot_config(session);
+	long ret;
+
+	if (!config) {
+		ret = -EINTR;
+	} else {
+		ret = kapf_slot_decide(session, config, slot, op,
+				       kapf_slot_stale(session, config) |
+				       KAPF_SLOT_EVENT);
+		if (ret > 0)
+			kapf_slot_announce(session, slot, ret);
+		local_bh_enable();
+	}
+	if (ret >= 0)
+		return 0;
+	kapf_slot_free(slot, &session->events);
+	return ret;
+}
+
+/**
+ * kapf_slot_read() - what became of a request, as an event
+ * @session: that reads
+ * @slot: whose event has been taken
+ * @event: out
+ *
+ * Return: false: nothing, the session has ended.
+ */
+bool kapf_slot_read(const struct kapf_session *session, struct kapf_slot *slot,
+		    struct kapf_event *event)
+{
+	int state;
+
+	kapf_slot_await_cancel(slot);
+	state = atomic_read_acquire(&slot->state);
+	if (state != KAPF_SLOT_GRANTED && state != KAPF_SLOT_REFUSED)
+		return false;
+	event->user_data = slot->user_data;
+	event->slot = slot - session->slots;
+	event->level = slot->level;
+	event->verdict = KAPF_EXECUTE;
+	event->detail = 0;
+	if (state == KAPF_SLOT_REFUSED) {
+		event->verdict = KAPF_VERDICT(slot->refusal);
+		event->detail = KAPF_RETRY_AFTER(slot->refusal);
+	}
+	event->flags = slot->flags & KAPF_SLOT_STALE ? KAPF_EVENT_STALE : 0;
+	event->wait = slot->request.start - slot->arrival;
+	/* The clock is read before the lock is taken. */
+	if ((s64)event->wait < 0)
+		event->wait = 0;
+	return true;
+}
+
+/**
+ * kapf_slot_was_read() - the session has taken notice
+ * @slot: whose event has been taken
+ * @event: what kapf_slot_read() made of it
+ *
+ * Return: false: it is another one now, for a CANCEL has come.
+ */
+bool kapf_slot_was_read(struct kapf_slot *slot, const struct kapf_event *event)
+{
+	if (event->verdict == KAPF_EXECUTE)
+		return kapf_slot_move(slot, KAPF_SLOT_GRANTED,
+				      KAPF_SLOT_EXECUTING);
+	kapf_slot_free(slot, slot->events);
+	return true;
+}
+
+/* Why FINISH found nothing to finish. */
+static int kapf_slot_unfinishable(const struct kapf_slot *slot)
+{
+	switch (atomic_read_acquire(&slot->state)) {
+	case KAPF_SLOT_CLAIMED:
+	case KAPF_SLOT_WAITING:
+	case KAPF_SLOT_GRANTED:
+		return -EBUSY;
+	default:
+		return -ENOENT;
+	}
+}
+
+/*
+ * The request of a claimed slot has been served, or will not be.  Return: ns
+ * that its seats linger, and the slot with them.
+ */
+static u64 kapf_slot_give_back(const struct kapf_session *session,
+			       struct kapf_slot *slot, bool linger)
+{
+	u64 latency;
+
+	local_bh_disable();
+	/* In this section, for the end of the session to see what lingers. */
+	linger = linger &&
+		 READ_ONCE(session->state) == KAPF_SESSION_ATTACHED;
+	latency = kapf_level_finish(slot->schema->level, slot, linger);
+	local_bh_enable();
+	return latency;
+}
+
+/**
+ * kapf_slot_finish() - KAPF_FINISH
+ * @session: of an open file
+ * @index: of the slot
+ *
+ * Return: as the ABI says.
+ */
+long kapf_slot_finish(struct kapf_session *session, unsigned long index)
+{
+	struct kapf_slot *slot;
+	u64 latency;
+	int ret;
+
+	ret = kapf_session_check(session);
+	if (ret)
+		return ret;
+	slot = kapf_slot_find(session, index);
+	if (!slot)
+		return -EINVAL;
+	if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING, KAPF_SLOT_CLAIMED)) {
+		ret = kapf_slot_unfinishable(slot);
+		/* The end of the session may have finished it just now. */
+		return kapf_session_check(session) ?: ret;
+	}
+	latency = kapf_slot_give_back(session, slot, true);
+	if (!latency)
+		kapf_slot_free(slot, &session->events);
+	return DIV_ROUND_UP_ULL(latency, NSEC_PER_MSEC);
+}
+
+/* Is it, found granted, out of its seats now? */
+static bool kapf_slot_revoke(const struct kapf_session *session,
+			     struct kapf_slot *slot)
+{
+	if (!kapf_slot_move(slot, KAPF_SLOT_GRANTED, KAPF_SLOT_CANCELLING))
+		return false;
+	kapf_slot_give_back(session, slot, false);
+	slot->refusal = KAPF_CANCELLED;
+	/* Fully ordered, for kapf_slot_await_cancel(). */
+	atomic_xchg(&slot->state, KAPF_SLOT_REFUSED);
+	wake_up_var(&slot->state);
+	return true;
+}
+
+/**
+ * kapf_slot_cancel() - KAPF_CANCEL
+ * @session: of an open file
+ * @index: of the slot
+ *
+ * Return: as the ABI says.
+ */
+long kapf_slot_cancel(struct kapf_session *session, unsigned long index)
+{
+	struct kapf_slot *slot;
+	int ret;
+
+	ret = kapf_session_check(session);
+	if (ret)
+		return ret;
+	slot = kapf_slot_find(session, index);
+	if (!slot)
+		return -EINVAL;
+	for (;;) {
+		switch (atomic_read_acquire(&slot->state)) {
+		case KAPF_SLOT_WAITING:
+			if (kapf_slot_dequeue(slot))
+				return 0;
+			break;
+		case KAPF_SLOT_GRANTED:
+			if (kapf_slot_revoke(session, slot))
+				return 0;
+			break;
+		case KAPF_SLOT_CLAIMED:
+			return -EBUSY;
+		case KAPF_SLOT_CANCELLING:
+		case KAPF_SLOT_EXECUTING:
+		case KAPF_SLOT_REFUSED:
+			return -EALREADY;
+		default:
+			return kapf_session_check(session) ?: -ENOENT;
+		}
+	}
+}
+
+/**
+ * kapf_slot_end() - give back what a slot holds, whatever its state
+ * @session: that has ended
+ * @slot: of it
+ */
+void kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot)
+{
+	for (;;) {
+		switch (atomic_read_acquire(&slot->state)) {
+		case KAPF_SLOT_WAITING:
+			kapf_slot_dequeue(slot);
+			break;
+		case KAPF_SLOT_GRANTED:
+			kapf_slot_move(slot, KAPF_SLOT_GRANTED,
+				       KAPF_SLOT_EXECUTING);
+			break;
+		case KAPF_SLOT_EXECUTING:
+			if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING,
+					    KAPF_SLOT_CLAIMED))
+				break;
+			kapf_slot_give_back(session, slot, false);
+			kapf_slot_free(slot, &session->events);
+			return;
+		case KAPF_SLOT_LINGERING:
+			local_bh_disable();
+			if (atomic_read(&slot->state) == KAPF_SLOT_LINGERING)
+				kapf_level_release(slot->schema->level, slot);
+			local_bh_enable();
+			break;
+		default:
+			return;
+		}
+	}
+}
