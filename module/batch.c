@@ -326,6 +326,7 @@ static int kapf_batch_take(struct kapf_batch *batch)
 static int kapf_batch_gather(struct kapf_batch *batch, ktime_t end)
 {
 	struct kapf_session *session = batch->session;
+	wait_queue_head_t *wait = &session->events.wait;
 	ktime_t left = KTIME_MAX;
 	ssize_t nr;
 	int ret;
@@ -341,8 +342,9 @@ static int kapf_batch_gather(struct kapf_batch *batch, ktime_t end)
 			left = ktime_sub(end, ktime_get());
 		if (left <= 0)
 			return 0;
-		ret = wait_event_interruptible_hrtimeout(session->events.wait,
-				kapf_batch_readable(session), left);
+		ret = wait_event_interruptible_hrtimeout(*wait,
+							 kapf_batch_readable(session),
+							 left);
 		if (ret == -ETIME)
 			return 0;
 		ret = ret ? -EINTR : kapf_session_check(session);

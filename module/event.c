@@ -47,9 +47,10 @@ unsigned int kapf_events_take(struct kapf_events *events,
 	for (i = 0; i < nr; i++) {
 		struct llist_node *first = events->taken;
 
-		if (!first)
-			first = llist_reverse_order(
-					llist_del_all(&events->posted));
+		if (!first) {
+			first = llist_del_all(&events->posted);
+			first = llist_reverse_order(first);
+		}
 		if (!first)
 			break;
 		nodes[i] = first;

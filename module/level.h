@@ -44,8 +44,8 @@ enum kapf_slot_state {
 };
 
 /* In kapf_slot.flags, above those of the request */
-#define KAPF_SLOT_EVENT	(1u << 8)	/* the decision becomes an event */
-#define KAPF_SLOT_STALE	(1u << 9)	/* its session did not know the rules */
+#define KAPF_SLOT_EVENT	BIT(8)	/* the decision becomes an event */
+#define KAPF_SLOT_STALE	BIT(9)	/* its session did not know the rules */
 
 /**
  * struct kapf_slot - room for one request of a session
