@@ -20,7 +20,7 @@
 
 /* The nodes' structures are the same for callers of 32 and of 64 bits. */
 static_assert(sizeof(struct kapf_info) == 40);
-static_assert(sizeof(struct kapf_attach) == 88);
+static_assert(sizeof(struct kapf_attach) == 152);
 static_assert(sizeof(struct kapf_op) == 64);
 static_assert(offsetof(struct kapf_op, flow_hash) == 24);
 static_assert(sizeof(struct kapf_event) == 32);
@@ -38,8 +38,10 @@ static_assert(sizeof(struct kapf_schema_stats) == 72);
 static_assert(sizeof(struct kapf_get_stats) == 64);
 static_assert(sizeof(struct kapf_request_info) == 64);
 static_assert(sizeof(struct kapf_get_requests) == 40);
-static_assert(sizeof(struct kapf_session_info) == 112);
+static_assert(sizeof(struct kapf_session_info) == 176);
 static_assert(sizeof(struct kapf_get_sessions) == 32);
+static_assert(sizeof(struct kapf_queue_info) == 56);
+static_assert(sizeof(struct kapf_get_queues) == 40);
 
 /* Any argument that begins with its size. */
 union kapf_args {
@@ -52,6 +54,7 @@ union kapf_args {
 	struct kapf_get_stats get_stats;
 	struct kapf_get_requests get_requests;
 	struct kapf_get_sessions get_sessions;
+	struct kapf_get_queues get_queues;
 };
 
 static int kapf_get_info(struct kapf_instance *instance,
@@ -157,6 +160,12 @@ static int kapf_ioctl_get_sessions(struct kapf_caller *caller,
 	return kapf_snapshot_sessions(caller->instance, &args->get_sessions);
 }
 
+static int kapf_ioctl_get_queues(struct kapf_caller *caller,
+				 union kapf_args *args)
+{
+	return kapf_snapshot_queues(caller->instance, &args->get_queues);
+}
+
 /**
  * struct kapf_call - a call whose argument begins with its size
  * @cmd: KAPF_*
@@ -193,6 +202,8 @@ static const struct kapf_call kapf_control_calls[] = {
 	  kapf_ioctl_get_requests },
 	{ KAPF_GET_SESSIONS, sizeof(struct kapf_get_sessions),
 	  kapf_ioctl_get_sessions },
+	{ KAPF_GET_QUEUES, sizeof(struct kapf_get_queues),
+	  kapf_ioctl_get_queues },
 	{ }
 };
 
@@ -309,6 +320,11 @@ static int kapf_submit_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static void kapf_submit_show_fdinfo(struct seq_file *seq, struct file *file)
+{
+	kapf_snapshot_fdinfo(file->private_data, seq);
+}
+
 static int kapf_control_open(struct inode *inode, struct file *file)
 {
 	if (!smp_load_acquire(&kapf_loaded)) /* Pairs with main.c. */
@@ -326,6 +342,7 @@ static const struct file_operations kapf_submit_fops = {
 	.read_iter = kapf_submit_read,
 	.write_iter = kapf_submit_write,
 	.poll = kapf_submit_poll,
+	.show_fdinfo = kapf_submit_show_fdinfo,
 	.unlocked_ioctl = kapf_submit_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };

@@ -42,19 +42,28 @@ int kapf_session_check(const struct kapf_session *session)
 	return state == KAPF_SESSION_ATTACHED ? 0 : -ESHUTDOWN;
 }
 
-static bool kapf_server_name_valid(const char *name)
+/* Of a server, or of a tenant. */
+static bool kapf_name_valid(const char *name, size_t size)
 {
-	size_t len = strnlen(name, KAPF_SERVER_BYTES);
+	size_t len = strnlen(name, size);
 	size_t i;
 
-	if (!len || memchr_inv(name + len, 0, KAPF_SERVER_BYTES - len) ||
-	    len == KAPF_SERVER_BYTES)
+	if (len == size || memchr_inv(name + len, 0, size - len))
 		return false;
 	for (i = 0; i < len; i++)
 		if (!islower(name[i]) && !isdigit(name[i]) && name[i] != '.' &&
 		    name[i] != '-')
 			return false;
 	return true;
+}
+
+static bool kapf_attach_valid(const struct kapf_attach *attach)
+{
+	return attach->slots && attach->slots <= kapf_max_inflight &&
+	       attach->label_bytes <= KAPF_MAX_LABEL_BYTES &&
+	       !attach->reserved && attach->server[0] &&
+	       kapf_name_valid(attach->server, sizeof(attach->server)) &&
+	       kapf_name_valid(attach->tenant, sizeof(attach->tenant));
 }
 
 static unsigned int kapf_sessions_of(const struct kapf_instance *instance,
@@ -103,9 +112,7 @@ int kapf_session_attach(struct kapf_session *session,
 	int ret;
 	u32 i;
 
-	if (!attach->slots || attach->slots > kapf_max_inflight ||
-	    attach->label_bytes > KAPF_MAX_LABEL_BYTES || attach->reserved ||
-	    !kapf_server_name_valid(attach->server))
+	if (!kapf_attach_valid(attach))
 		return -EINVAL;
 	if (READ_ONCE(session->state) != KAPF_SESSION_NEW)
 		return kapf_session_check(session) ?: -EISCONN;
@@ -127,6 +134,7 @@ int kapf_session_attach(struct kapf_session *session,
 		session->label_stride = stride;
 		session->labels = labels;
 		memcpy(session->server, attach->server, KAPF_SERVER_BYTES);
+		memcpy(session->tenant, attach->tenant, KAPF_TENANT_BYTES);
 		attach->session = session->id;
 		/* Pairs with kapf_session_check(). */
 		smp_store_release(&session->state, KAPF_SESSION_ATTACHED);

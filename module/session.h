@@ -46,6 +46,7 @@ struct kapf_label {
  * @uid: who attached
  * @attached: when, CLOCK_REALTIME
  * @server: name of the server
+ * @tenant: that it belongs to; empty: none
  * @link: in the instance's sessions, from ATTACH until the file is gone
  */
 struct kapf_session {
@@ -64,6 +65,7 @@ struct kapf_session {
 	kuid_t uid;
 	u64 attached;
 	char server[KAPF_SERVER_BYTES];
+	char tenant[KAPF_TENANT_BYTES];
 	struct list_head link;
 };
 

@@ -13,6 +13,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
@@ -24,6 +25,7 @@
 /* Memory for one piece, and slots looked at for it under sessions_lock. */
 #define KAPF_PIECE_BYTES (64 * 1024)
 #define KAPF_PIECE_SLOTS 4096
+#define KAPF_PIECE_QUEUES 256
 
 /* Can a caller's elements be so long?  Longer ones than ours end in zeros. */
 static bool kapf_stride_valid(u32 stride, size_t size)
@@ -467,6 +469,7 @@ static void kapf_read_session(const struct kapf_session *session,
 		.slots = session->nr_slots,
 	};
 	memcpy(info->server, session->server, sizeof(info->server));
+	memcpy(info->tenant, session->tenant, sizeof(info->tenant));
 	for (i = 0; i < session->nr_slots; i++) {
 		const struct kapf_slot *slot = &session->slots[i];
 		u32 state = kapf_request_state(slot);
@@ -512,5 +515,110 @@ int kapf_snapshot_sessions(struct kapf_instance *instance,
 				       get->session_size, &info, sizeof(info));
 		cond_resched();
 	}
+	return ret;
+}
+
+/**
+ * kapf_snapshot_fdinfo() - what /proc/PID/fdinfo shows of a session
+ * @session: of an open file
+ * @seq: where to write it
+ */
+void kapf_snapshot_fdinfo(const struct kapf_session *session,
+			  struct seq_file *seq)
+{
+	struct kapf_session_info info;
+
+	/* Pairs with ATTACH: what it made is there. */
+	if (smp_load_acquire(&session->state) == KAPF_SESSION_NEW)
+		return;
+	kapf_read_session(session, &info);
+	seq_printf(seq, "kapf-session:\t%llu\n", info.session);
+	seq_printf(seq, "kapf-server:\t%s\n", info.server);
+	seq_printf(seq, "kapf-tenant:\t%s\n", info.tenant);
+	seq_printf(seq, "kapf-pid:\t%u\n", info.pid);
+	seq_printf(seq, "kapf-slots:\t%u\n", info.slots);
+	seq_printf(seq, "kapf-waiting:\t%u\n", info.waiting_requests);
+	seq_printf(seq, "kapf-executing:\t%u\n", info.executing_requests);
+	seq_printf(seq, "kapf-lingering:\t%u\n", info.lingering_requests);
+	seq_printf(seq, "kapf-seats-in-use:\t%u\n", info.seats_in_use);
+}
+
+static void kapf_read_queue(const struct kapf_level *level, u32 index,
+			    struct kapf_queue_info *info)
+{
+	const struct kapf_queue *queue = &level->qs.queues[index];
+
+	*info = (struct kapf_queue_info) {
+		.level = level->id,
+		.queue = index,
+		.waiting_requests = queue->nr_waiting,
+		.executing_requests = queue->nr_executing,
+		.seats_in_use = queue->seats_in_use,
+		.next_dispatch_r = queue->next_dispatch_r,
+		.waiting_initial_seats = queue->waiting_initial_seats,
+		.waiting_seats = queue->waiting_seats,
+		.waiting_work = queue->waiting_work,
+	};
+}
+
+/* Read some queues from the cursor on, at most @room.  Return: how many. */
+static u32 kapf_read_queues(const struct kapf_active_config *config,
+			    struct kapf_get_queues *get,
+			    struct kapf_queue_info *infos, u32 room)
+{
+	struct kapf_level *level;
+	u32 nr = 0;
+
+	while (!nr && get->level < config->nr_levels) {
+		level = config->levels[array_index_nospec(get->level,
+							  KAPF_MAX_LEVELS)];
+		spin_lock_bh(&level->lock);
+		while (nr < room && get->queue < level->qs.nr_queues)
+			kapf_read_queue(level, get->queue++, &infos[nr++]);
+		spin_unlock_bh(&level->lock);
+		if (!nr) {
+			get->level++;
+			get->queue = 0;
+		}
+	}
+	return nr;
+}
+
+/**
+ * kapf_snapshot_queues() - KAPF_GET_QUEUES
+ * @instance: that is looked into
+ * @get: its argument, in the kernel; in and out
+ *
+ * Return: as the ABI says.
+ */
+int kapf_snapshot_queues(struct kapf_instance *instance,
+			 struct kapf_get_queues *get)
+{
+	const struct kapf_active_config *config;
+	struct kapf_queue_info *infos;
+	u32 nr = 1, wanted = get->nr;
+	int ret = 0;
+
+	if (get->reserved ||
+	    !kapf_stride_valid(get->queue_size, sizeof(*infos)))
+		return -EINVAL;
+	infos = kmalloc_array(KAPF_PIECE_QUEUES, sizeof(*infos), KAPF_GFP);
+	if (!infos)
+		return -ENOMEM;
+	for (get->nr = 0; !ret && nr && get->nr < wanted; get->nr += nr) {
+		ret = mutex_lock_interruptible(&instance->config_lock);
+		if (ret)
+			break;
+		config = kapf_config_locked(instance);
+		get->generation = config->generation;
+		nr = kapf_read_queues(config, get, infos,
+				      min_t(u32, wanted - get->nr,
+					    KAPF_PIECE_QUEUES));
+		mutex_unlock(&instance->config_lock);
+		ret = kapf_put_array(get->queues +
+				     (u64)get->nr * get->queue_size, nr,
+				     get->queue_size, infos, sizeof(*infos));
+	}
+	kfree(infos);
 	return ret;
 }

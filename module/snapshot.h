@@ -2,6 +2,7 @@
 #ifndef KAPF_SNAPSHOT_H
 #define KAPF_SNAPSHOT_H
 
+#include <linux/seq_file.h>
 #include <linux/kapf.h>
 
 #include "instance.h"
@@ -14,5 +15,9 @@ int kapf_snapshot_requests(struct kapf_instance *instance,
 			   struct kapf_get_requests *get);
 int kapf_snapshot_sessions(struct kapf_instance *instance,
 			   struct kapf_get_sessions *get);
+int kapf_snapshot_queues(struct kapf_instance *instance,
+			 struct kapf_get_queues *get);
+void kapf_snapshot_fdinfo(const struct kapf_session *session,
+			  struct seq_file *seq);
 
 #endif /* KAPF_SNAPSHOT_H */

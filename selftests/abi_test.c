@@ -36,6 +36,9 @@ static const struct sized_call {
 	  true, offsetof(struct kapf_get_requests, reserved) },
 	{ "GET_SESSIONS", KAPF_GET_SESSIONS, sizeof(struct kapf_get_sessions),
 	  true, offsetof(struct kapf_get_sessions, reserved) },
+	{ "GET_QUEUES", KAPF_GET_QUEUES, sizeof(struct kapf_get_queues), true,
+	  offsetof(struct kapf_get_queues, reserved) },
+	{ "SUBMIT", KAPF_SUBMIT, sizeof(struct kapf_submit), false, 0 },
 };
 
 FIXTURE(abi) {
@@ -97,6 +100,13 @@ static void fill(const struct sized_call *call, struct _test_data_abi *self,
 	} else if (call->cmd == KAPF_GET_SESSIONS) {
 		((struct kapf_get_sessions *)arg)->session_size =
 			sizeof(struct kapf_session_info);
+	} else if (call->cmd == KAPF_GET_QUEUES) {
+		((struct kapf_get_queues *)arg)->queue_size =
+			sizeof(struct kapf_queue_info);
+	} else if (call->cmd == KAPF_SUBMIT) {
+		((struct kapf_submit *)arg)->op_size = sizeof(struct kapf_op);
+		((struct kapf_submit *)arg)->event_size =
+			sizeof(struct kapf_event);
 	}
 }
 
@@ -378,6 +388,10 @@ TEST_F(abi, element_sizes)
 		.size = sizeof(sessions),
 		.session_size = sizeof(struct kapf_session_info) - 8,
 	};
+	struct kapf_get_queues queues = {
+		.size = sizeof(queues),
+		.queue_size = sizeof(struct kapf_queue_info) - 8,
+	};
 	const __u32 bad[] = { 1, 4, 7, 12, KAPF_MAX_LABEL_BYTES + 8, ~0u - 7 };
 	size_t i;
 
@@ -396,8 +410,13 @@ TEST_F(abi, element_sizes)
 					&requests));
 	}
 	EXPECT_EQ(-EINVAL, call(self->control, KAPF_GET_SESSIONS, &sessions));
+	EXPECT_EQ(-EINVAL, call(self->control, KAPF_GET_QUEUES, &queues));
 
 	/* Up to 64 KiB, and no longer. */
+	queues.queue_size = 65536;
+	EXPECT_EQ(0, call(self->control, KAPF_GET_QUEUES, &queues));
+	queues.queue_size += 8;
+	EXPECT_EQ(-EINVAL, call(self->control, KAPF_GET_QUEUES, &queues));
 	sessions.session_size = 65536;
 	requests.label_bytes = 0;
 	requests.request_size = 65536;
@@ -441,7 +460,7 @@ TEST_F(abi, unknown_calls)
 	const unsigned long known[] = {
 		KAPF_GET_INFO, KAPF_ATTACH, KAPF_FINISH, KAPF_CANCEL,
 		KAPF_SUBMIT, KAPF_GET_CONFIG, KAPF_SET_CONFIG, KAPF_GET_STATS,
-		KAPF_GET_REQUESTS, KAPF_GET_SESSIONS,
+		KAPF_GET_REQUESTS, KAPF_GET_SESSIONS, KAPF_GET_QUEUES,
 	};
 	struct kapf_op op = request(0, schema_id(self->control, "test"));
 	char buf[256] = "";

@@ -164,6 +164,34 @@ TEST_F(attach, server_names)
 	}
 }
 
+/* The rules are those of server names, but that there need not be one. */
+TEST_F(attach, tenant_names)
+{
+	struct kapf_attach arg = {
+		.size = sizeof(arg), .slots = 1, .server = "tenants",
+	};
+	struct kapf_session_info info;
+	struct kapf_get_sessions get = {
+		.size = sizeof(get),
+		.session_size = sizeof(info),
+		.nr = 1,
+		.sessions = (uintptr_t)&info,
+	};
+
+	memset(arg.tenant, 'a', sizeof(arg.tenant));
+	EXPECT_EQ(-EINVAL, call(self->fd, KAPF_ATTACH, &arg));
+	arg.tenant[63] = '\0';
+	arg.tenant[20] = 'A';
+	EXPECT_EQ(-EINVAL, call(self->fd, KAPF_ATTACH, &arg));
+	arg.tenant[20] = '\0';
+	EXPECT_EQ(-EINVAL, call(self->fd, KAPF_ATTACH, &arg));
+	arg.tenant[20] = '-';
+	EXPECT_EQ(0, call(self->fd, KAPF_ATTACH, &arg));
+	ASSERT_EQ(0, call(self->control, KAPF_GET_SESSIONS, &get));
+	EXPECT_STREQ(arg.tenant, info.tenant);
+	EXPECT_STREQ("tenants", info.server);
+}
+
 /* Attach as another user; the exit status tells the errno. */
 static int attach_as_nobody(int fd)
 {

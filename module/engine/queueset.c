@@ -231,6 +231,8 @@ static void kapf_queue_append(struct kapf_queueset *qs,
 	req->arrival_r = qs->current_r;
 	list_add_tail(&req->link, &queue->waiting);
 	queue->waiting_work += kapf_request_work(req);
+	queue->waiting_initial_seats += req->initial_seats;
+	queue->waiting_seats += kapf_request_width(req);
 	qs->waiting_seats += kapf_request_width(req);
 	qs->nr_waiting++;
 	if (!queue->nr_waiting++) {
@@ -247,6 +249,8 @@ static void kapf_queue_remove(struct kapf_queueset *qs,
 
 	list_del(&req->link);
 	queue->waiting_work -= kapf_request_work(req);
+	queue->waiting_initial_seats -= req->initial_seats;
+	queue->waiting_seats -= kapf_request_width(req);
 	qs->waiting_seats -= kapf_request_width(req);
 	qs->nr_waiting--;
 	if (!--queue->nr_waiting)

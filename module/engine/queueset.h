@@ -40,6 +40,8 @@ struct kapf_request {
  * @next_dispatch_r: virtual time of the next dispatch
  * @waiting: requests, oldest first
  * @waiting_work: sum of their work, in seat-seconds
+ * @waiting_initial_seats: sum of their initial seats
+ * @waiting_seats: sum of their widths
  * @nr_waiting: how many
  * @nr_executing: requests dispatched from here and not finished
  * @seats_in_use: seats of those and of the lingering ones
@@ -51,6 +53,8 @@ struct kapf_queue {
 	u64 next_dispatch_r;
 	struct list_head waiting;
 	u64 waiting_work;
+	u64 waiting_initial_seats;
+	u64 waiting_seats;
 	u32 nr_waiting;
 	u32 nr_executing;
 	u32 seats_in_use;

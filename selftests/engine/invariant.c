@@ -35,7 +35,7 @@ static const char *list_broken(const struct kapf_queueset *qs,
 {
 	const struct kapf_request *before = NULL;
 	const struct kapf_request *req;
-	u64 work = 0;
+	u64 work = 0, initial_seats = 0, width = 0;
 	u32 n = 0;
 
 	list_for_each_entry(req, &queue->waiting, link) {
@@ -51,13 +51,19 @@ static const char *list_broken(const struct kapf_queueset *qs,
 						  before->arrival_r))
 			return "arrivals run backwards in virtual time";
 		work += total_work(req);
-		sum->waiting_seats += kapf_request_width(req);
+		initial_seats += req->initial_seats;
+		width += kapf_request_width(req);
 		before = req;
 	}
+	sum->waiting_seats += width;
 	if (n != queue->nr_waiting)
 		return "fewer in the list than nr_waiting";
 	if (work != queue->waiting_work)
 		return "waiting_work is not the sum";
+	if (initial_seats != queue->waiting_initial_seats)
+		return "waiting_initial_seats is not the sum";
+	if (width != queue->waiting_seats)
+		return "waiting_seats of a queue is not the sum";
 	if (before && kapf_seatsec_before(qs->current_r, before->arrival_r))
 		return "a request arrived after R";
 	return NULL;

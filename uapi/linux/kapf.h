@@ -46,6 +46,7 @@
 #define KAPF_GET_STATS    _IO(KAPF_IOC_TYPE, 0x20) /* struct kapf_get_stats */
 #define KAPF_GET_REQUESTS _IO(KAPF_IOC_TYPE, 0x21) /* struct kapf_get_requests */
 #define KAPF_GET_SESSIONS _IO(KAPF_IOC_TYPE, 0x22) /* struct kapf_get_sessions */
+#define KAPF_GET_QUEUES   _IO(KAPF_IOC_TYPE, 0x23) /* struct kapf_get_queues */
 
 /* Fixed bounds; what an administrator can change is in struct kapf_info. */
 #define KAPF_MAX_INSTANCES		16
@@ -60,6 +61,7 @@
 #define KAPF_MAX_QUEUES			10000000 /* of one level, as in Kubernetes */
 #define KAPF_NAME_BYTES			256	/* an object's name and its NUL */
 #define KAPF_SERVER_BYTES		64	/* a server's name and its NUL */
+#define KAPF_TENANT_BYTES		64	/* a tenant's name and its NUL */
 #define KAPF_UID_BYTES			16
 #define KAPF_DEFAULT_WAIT_NS		15000000000ULL
 #define KAPF_MAX_WAIT_NS		60000000000ULL
@@ -100,6 +102,10 @@ struct kapf_info {
  * @reserved: zero
  * @session: out: number of the session, unique in its instance
  * @server: name of the server, of [a-z0-9.-], 1 to 63 characters, NUL padded
+ * @tenant: name of the control plane that the server is part of, likewise, where
+ *	several share the instance; empty: none.  The kernel only shows it; a
+ *	server mixes it into kapf_op.flow_hash and adds the group
+ *	kapf:tenant:NAME to its users, as libkapf does.
  *
  * All memory that the session will ever need is taken here and charged to the
  * caller's memory cgroup.  The session belongs to the calling process: other
@@ -109,7 +115,7 @@ struct kapf_info {
  * processes share, by clone(2) with CLONE_FILES, is closed when the last of them
  * exits, and the session with it.)
  *
- * Errors: -EINVAL (slots, label_bytes, server, reserved), -EISCONN (attached
+ * Errors: -EINVAL (slots, label_bytes, server, tenant, reserved), -EISCONN (attached
  * before), -EPERM (by another process), -ESHUTDOWN (the session has ended),
  * -EDQUOT (the user has max_sessions sessions; one that has ended counts while
  * somebody still has its file), -ENOMEM.
@@ -121,6 +127,7 @@ struct kapf_attach {
 	__u32 reserved;
 	__aligned_u64 session;
 	char server[KAPF_SERVER_BYTES];
+	char tenant[KAPF_TENANT_BYTES];
 };
 
 /**
@@ -167,8 +174,9 @@ enum kapf_opcode {
  *	statistics that plays no part in the decision; KAPF_WATCH_COUNT_UNKNOWN
  * @parent: zero
  * @flow_hash: identity of its flow: the first 8 bytes, little endian, of
- *	SHA-256(FlowSchema name, a zero byte, flow distinguisher); decides which
- *	queues the request can be in
+ *	SHA-256(FlowSchema name, a zero byte, flow distinguisher), with the
+ *	tenant's name and a zero byte before that where there is a tenant; decides
+ *	which queues the request can be in
  * @additional_latency: how long the seats linger after FINISH, at most
  *	KAPF_MAX_ADDITIONAL_LATENCY_NS
  * @max_wait: how long it may wait, at most KAPF_MAX_WAIT_NS; 0:
@@ -830,6 +838,9 @@ struct kapf_get_requests {
  * @seats_in_use: seats of the last two
  * @reserved: zero
  * @server: its name
+ * @tenant: of the server; empty: none
+ *
+ * The same is in /proc/PID/fdinfo/FD of the file.
  */
 struct kapf_session_info {
 	__aligned_u64 session;
@@ -843,6 +854,7 @@ struct kapf_session_info {
 	__u32 seats_in_use;
 	__u32 reserved;
 	char server[KAPF_SERVER_BYTES];
+	char tenant[KAPF_TENANT_BYTES];
 };
 
 /**
@@ -864,6 +876,60 @@ struct kapf_get_sessions {
 	__u32 reserved;
 	__aligned_u64 sessions;
 	__aligned_u64 cursor;
+};
+
+/**
+ * struct kapf_queue_info - one queue of a priority level
+ * @level: id of its level
+ * @queue: its index there, from 0
+ * @waiting_requests: in it
+ * @executing_requests: dispatched from it and not finished
+ * @seats_in_use: seats of those and of the lingering ones
+ * @next_dispatch_r: virtual time at which its next request would be dispatched,
+ *	in seat-seconds * 10^8, may wrap
+ * @waiting_initial_seats: sum over the waiting ones
+ * @waiting_seats: sum of their widths
+ * @waiting_work: sum of the seat-seconds that they are taken to need, * 10^8
+ */
+struct kapf_queue_info {
+	__u32 level;
+	__u32 queue;
+	__u32 waiting_requests;
+	__u32 executing_requests;
+	__aligned_u64 seats_in_use;
+	__aligned_u64 next_dispatch_r;
+	__aligned_u64 waiting_initial_seats;
+	__aligned_u64 waiting_seats;
+	__aligned_u64 waiting_work;
+};
+
+/**
+ * struct kapf_get_queues - KAPF_GET_QUEUES: queues of all levels (control node)
+ * @size: sizeof(struct kapf_get_queues)
+ * @queue_size: sizeof(struct kapf_queue_info)
+ * @nr: in: room at @queues, in elements; out: how many were written; 0: that was
+ *	all
+ * @level: cursor: place of the level in the configuration; 0 at first, then as
+ *	the previous call left it
+ * @queue: cursor: index of the queue there, likewise
+ * @reserved: zero
+ * @queues: where to write them, queue_size apart
+ * @generation: out: of the configuration; where it changes between two calls,
+ *	begin again
+ *
+ * Some hundred queues of a level are read at the same moment.
+ *
+ * Errors: -EINVAL, -ENOMEM, -EINTR.
+ */
+struct kapf_get_queues {
+	__u32 size;
+	__u32 queue_size;
+	__u32 nr;
+	__u32 level;
+	__u32 queue;
+	__u32 reserved;
+	__aligned_u64 queues;
+	__aligned_u64 generation;
 };
 
 #endif /* _UAPI_LINUX_KAPF_H */
