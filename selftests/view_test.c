@@ -421,7 +421,7 @@ TEST_F(view, session_in_detail)
 }
 
 /* The value of @key in /proc/self/fdinfo; -1: it is not there. */
-static long fdinfo(int fd, const char *key)
+static long value_of(int fd, const char *key)
 {
 	char path[64], line[256];
 	long value = -1;
@@ -452,15 +452,15 @@ TEST_F(view, session_in_fdinfo)
 	ASSERT_EQ(KAPF_EXECUTE, admit(self->fd[0], 3, self->schema));
 	waiter_start(&waiter, self->fd[0], request(4, self->schema));
 	ASSERT_TRUE(await_waiting(self->control, 1));
-	EXPECT_EQ(self->session[0], fdinfo(self->fd[0], "kapf-session"));
-	EXPECT_EQ(getpid(), fdinfo(self->fd[0], "kapf-pid"));
-	EXPECT_EQ(8, fdinfo(self->fd[0], "kapf-slots"));
-	EXPECT_EQ(1, fdinfo(self->fd[0], "kapf-waiting"));
-	EXPECT_EQ(1, fdinfo(self->fd[0], "kapf-executing"));
-	EXPECT_EQ(1, fdinfo(self->fd[0], "kapf-lingering"));
-	EXPECT_EQ(3, fdinfo(self->fd[0], "kapf-seats-in-use"));
-	EXPECT_EQ(0, fdinfo(self->fd[1], "kapf-executing"));
-	EXPECT_EQ(-1, fdinfo(fresh, "kapf-session"));
+	EXPECT_EQ(self->session[0], value_of(self->fd[0], "kapf-session"));
+	EXPECT_EQ(getpid(), value_of(self->fd[0], "kapf-pid"));
+	EXPECT_EQ(8, value_of(self->fd[0], "kapf-slots"));
+	EXPECT_EQ(1, value_of(self->fd[0], "kapf-waiting"));
+	EXPECT_EQ(1, value_of(self->fd[0], "kapf-executing"));
+	EXPECT_EQ(1, value_of(self->fd[0], "kapf-lingering"));
+	EXPECT_EQ(3, value_of(self->fd[0], "kapf-seats-in-use"));
+	EXPECT_EQ(0, value_of(self->fd[1], "kapf-executing"));
+	EXPECT_EQ(-1, value_of(fresh, "kapf-session"));
 	EXPECT_EQ(0, finish(self->fd[0], 3));
 	EXPECT_EQ(KAPF_EXECUTE, waiter_join(&waiter));
 }
