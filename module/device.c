@@ -6,9 +6,12 @@
  */
 
 #include <linux/compat.h>
+#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "batch.h"
@@ -131,9 +134,15 @@ static int kapf_ioctl_set_config(struct kapf_caller *caller,
 	if (!(caller->file->f_mode & FMODE_WRITE))
 		return -EPERM;
 	ret = kapf_config_set(caller->instance, &args->set_config);
-	if (!ret)
-		kapf_session_tell_all(caller->instance);
-	return ret;
+	if (ret)
+		return ret;
+	kapf_session_tell_all(caller->instance);
+	pr_info_ratelimited("kapf%u: configuration %llu by process %d (%*pEp), user %u\n",
+			    caller->instance->number,
+			    args->set_config.generation, task_tgid_nr(current),
+			    (int)strlen(current->comm), current->comm,
+			    from_kuid(&init_user_ns, current_uid()));
+	return 0;
 }
 
 static int kapf_ioctl_get_stats(struct kapf_caller *caller,

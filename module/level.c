@@ -27,6 +27,9 @@
 #include "instance.h"
 #include "level.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 /* Two cache lines, of which a request that never waits touches one. */
 static_assert(sizeof(struct kapf_slot) == 128);
 static_assert(offsetof(struct kapf_slot, request.link) == 64);
@@ -104,6 +107,7 @@ static void kapf_level_seated(struct kapf_level *level, struct kapf_slot *slot)
 	level->dispatched++;
 	tally->dispatched++;
 	tally->seats_in_use += kapf_request_width(&slot->request);
+	trace_kapf_dispatch(slot, slot->arrival, slot->request.start);
 }
 
 static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
@@ -114,6 +118,7 @@ static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
 	tally->nr_waiting++;
 	tally->waiting_seats += kapf_request_width(&slot->request);
 	kapf_deadlines_add(&level->waits, &slot->deadline, until);
+	trace_kapf_enqueue(slot, slot->arrival, until);
 	if (!(slot->flags & KAPF_SLOT_EVENT))
 		slot->waiter = current;
 	kapf_slot_set(slot, KAPF_SLOT_WAITING);
@@ -129,12 +134,15 @@ static void kapf_level_dequeued(struct kapf_level *level,
 	kapf_deadlines_remove(&level->waits, &slot->deadline);
 }
 
+/* @value: ADMIT's */
 static void kapf_level_rejected(struct kapf_level *level,
 				struct kapf_slot *slot,
-				enum kapf_rejection reason)
+				enum kapf_rejection reason, u16 value, u64 now)
 {
 	level->rejected[reason]++;
 	slot->schema->tally.rejected[reason]++;
+	slot->request.start = now;
+	trace_kapf_reject(slot, value, slot->arrival, now);
 }
 
 /* Count a refusal, and make ADMIT's value of it. */
@@ -147,11 +155,11 @@ static u16 kapf_level_refuse(struct kapf_level *level, struct kapf_slot *slot,
 		[KAPF_REJECTION_TIME_OUT] = KAPF_TIME_OUT,
 	};
 	u64 second = div_u64(now, NSEC_PER_SEC);
+	u16 value = verdicts[reason] |
+		    kapf_retry_after_drop(&level->retry_after, second) << 8;
 
-	slot->request.start = now;
-	kapf_level_rejected(level, slot, reason);
-	return verdicts[reason] |
-	       kapf_retry_after_drop(&level->retry_after, second) << 8;
+	kapf_level_rejected(level, slot, reason, value, now);
+	return value;
 }
 
 /* The engine has dispatched a request that waited. */
@@ -206,11 +214,12 @@ static u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 	this_cpu_add(level->exempt->seats_taken, width);
 	this_cpu_inc(tally->dispatched);
 	this_cpu_add(tally->seats_taken, width);
+	trace_kapf_dispatch(slot, now, now);
 	return KAPF_EXECUTE;
 }
 
 static void kapf_exempt_release(struct kapf_level *level,
-				struct kapf_slot *slot)
+				struct kapf_slot *slot, u64 now)
 {
 	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
 	u32 width = kapf_request_width(&slot->request);
@@ -219,6 +228,7 @@ static void kapf_exempt_release(struct kapf_level *level,
 	this_cpu_inc(tally->released);
 	this_cpu_add(level->exempt->seats_released, width);
 	this_cpu_inc(level->exempt->released);
+	trace_kapf_release(slot, slot->request.start, now);
 }
 
 static u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
@@ -228,8 +238,9 @@ static u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 
 	this_cpu_inc(slot->schema->exempt->finished);
 	this_cpu_inc(level->exempt->finished);
+	trace_kapf_finish(slot, slot->request.start, now);
 	if (!latency || !linger) {
-		kapf_exempt_release(level, slot);
+		kapf_exempt_release(level, slot, now);
 		return 0;
 	}
 	spin_lock(&level->lock);
@@ -274,9 +285,10 @@ void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 }
 
 /* The seats of a finished request are free. */
-static void kapf_level_released(struct kapf_slot *slot)
+static void kapf_level_released(struct kapf_slot *slot, u64 now)
 {
 	slot->schema->tally.seats_in_use -= kapf_request_width(&slot->request);
+	trace_kapf_release(slot, slot->request.start, now);
 }
 
 /* The seats of a finished request do not linger to the end. */
@@ -363,6 +375,7 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 
 	spin_lock(&level->lock);
 	slot->schema->tally.finished++;
+	trace_kapf_finish(slot, slot->request.start, now);
 	kapf_queueset_finish(&level->qs, &slot->request, now);
 	latency = slot->request.additional_latency;
 	if (latency && linger) {
@@ -373,7 +386,7 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 		if (latency)
 			kapf_level_cut_linger(level, slot, latency, now);
 		latency = 0;
-		kapf_level_released(slot);
+		kapf_level_released(slot, now);
 	}
 	kapf_level_unlock(level, now);
 	return latency;
@@ -409,9 +422,9 @@ bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot)
 	kapf_wakeups_init(&wakeups);
 	kapf_queueset_cancel(&level->qs, &slot->request, now);
 	kapf_level_dequeued(level, slot, kapf_request_width(&slot->request));
-	kapf_level_rejected(level, slot, KAPF_REJECTION_CANCELLED);
-	slot->request.start = now;
 	slot->refusal = KAPF_CANCELLED;
+	kapf_level_rejected(level, slot, KAPF_REJECTION_CANCELLED,
+			    slot->refusal, now);
 	kapf_level_decided(level, slot, KAPF_SLOT_REFUSED, &wakeups);
 	kapf_level_unlock(level, now);
 	kapf_wakeups_wake(&wakeups);
@@ -426,11 +439,11 @@ static void kapf_level_end_linger(struct kapf_level *level,
 
 	kapf_deadlines_remove(&level->lingers, &slot->deadline);
 	if (level->exempt) {
-		kapf_exempt_release(level, slot);
+		kapf_exempt_release(level, slot, now);
 	} else {
 		kapf_level_cut_linger(level, slot, end > now ? end - now : 0,
 				      now);
-		kapf_level_released(slot);
+		kapf_level_released(slot, now);
 	}
 	kapf_slot_free(slot, slot->events);
 }

@@ -101,6 +101,8 @@ static int __init kapf_module_init(void)
 	}
 	/* From here on nothing can fail, so that nodes may be opened. */
 	smp_store_release(&kapf_loaded, true);
+	pr_info("kapf: version %s, ABI %u, %u instances\n", THIS_MODULE->version,
+		KAPF_ABI, kapf_nr_instances);
 	return 0;
 }
 
@@ -112,5 +114,6 @@ static void __exit kapf_module_exit(void)
 module_init(kapf_module_init);
 module_exit(kapf_module_exit);
 MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1");
 MODULE_DESCRIPTION("Kubernetes API Priority and Fairness");
 MODULE_AUTHOR("The kapf authors");

@@ -23,6 +23,7 @@
 #include "config.h"
 #include "session.h"
 #include "slot.h"
+#include "trace.h"
 
 /**
  * kapf_session_check() - may the caller use this session?
@@ -156,8 +157,9 @@ free:
 static void kapf_session_end(struct kapf_session *session, bool last)
 {
 	struct kapf_instance *instance = session->instance;
+	u32 i, width, requests = 0;
+	u64 seats = 0;
 	bool attached;
-	u32 i;
 
 	mutex_lock(&instance->sessions_lock);
 	attached = session->state == KAPF_SESSION_ATTACHED;
@@ -173,9 +175,16 @@ static void kapf_session_end(struct kapf_session *session, bool last)
 	if (!last)
 		synchronize_rcu();
 	for (i = 0; i < session->nr_slots; i++) {
-		kapf_slot_end(session, &session->slots[i]);
+		width = kapf_slot_end(session, &session->slots[i]);
+		requests += !!width;
+		seats += width;
 		cond_resched();
 	}
+	trace_kapf_session_end(session, requests, seats);
+	if (requests)
+		pr_info_ratelimited("kapf%u: session %llu of server %s ended with %u requests that held %llu seats\n",
+				    instance->number, session->id,
+				    session->server, requests, seats);
 	/* Readers learn of it, too. */
 	kapf_events_wake(&session->events, EPOLLHUP | EPOLLERR);
 }

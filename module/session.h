@@ -69,6 +69,12 @@ struct kapf_session {
 	struct list_head link;
 };
 
+static inline const struct kapf_session *
+kapf_slot_session(const struct kapf_slot *slot)
+{
+	return container_of(slot->events, struct kapf_session, events);
+}
+
 static inline struct kapf_label *
 kapf_session_label(const struct kapf_session *session, u32 slot)
 {

@@ -492,9 +492,13 @@ long kapf_slot_cancel(struct kapf_session *session, unsigned long index)
  * kapf_slot_end() - give back what a slot holds, whatever its state
  * @session: that has ended
  * @slot: of it
+ *
+ * Return: how many seats it held.
  */
-void kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot)
+u32 kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot)
 {
+	u32 width = 0;
+
 	for (;;) {
 		switch (atomic_read_acquire(&slot->state)) {
 		case KAPF_SLOT_WAITING:
@@ -508,17 +512,19 @@ void kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot)
 			if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING,
 					    KAPF_SLOT_CLAIMED))
 				break;
+			width = kapf_request_width(&slot->request);
 			kapf_slot_give_back(session, slot, false);
 			kapf_slot_free(slot, &session->events);
-			return;
+			return width;
 		case KAPF_SLOT_LINGERING:
+			width = kapf_request_width(&slot->request);
 			local_bh_disable();
 			if (atomic_read(&slot->state) == KAPF_SLOT_LINGERING)
 				kapf_level_release(slot->schema->level, slot);
 			local_bh_enable();
 			break;
 		default:
-			return;
+			return width;
 		}
 	}
 }
