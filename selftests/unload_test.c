@@ -160,11 +160,13 @@ static void *opener_main(void *arg)
 		attach(fd, 16, 16);
 		admit(fd, 0, 1);
 		close(fd);
+		/* Closing takes long beside this. */
+		sleep_ms(rand() % 8);
 	}
 	return NULL;
 }
 
-TEST_F(unload, against_open)
+TEST_F_TIMEOUT(unload, against_open, 60)
 {
 	bool stop = false;
 	pthread_t thread;
