@@ -104,6 +104,25 @@ refuses_to_run '--namespace goes with --resource' classify --user a \
 	--verb get --path / --namespace x
 refuses_to_run '"pods/log" has a subresource' classify --user a --verb get \
 	--resource pods/log --subresource exec
+methods='get, head, post, put, patch, delete, options, connect, trace'
+for verb in frobnicate LIST post '*' ''; do
+	refuses_to_run "--verb \"$verb\" is not accepted with --resource: must be one of get, list, watch, create, update, patch, delete, deletecollection, proxy" \
+		classify --user a --verb "$verb" --resource pods
+done
+for verb in frobnicate GET list ''; do
+	refuses_to_run "--verb \"$verb\" is not accepted with --path: must be one of $methods" \
+		classify --user a --verb "$verb" --path /
+done
+for path in healthz ''; do
+	refuses_to_run "--path \"$path\" is not accepted: must be a path that begins with /" \
+		classify --user a --verb get --path "$path"
+done
+for resource in '' / pods/ /log pods/log/x; do
+	refuses_to_run "--resource \"$resource\" is not accepted: must be RESOURCE or RESOURCE/SUBRESOURCE" \
+		classify --user a --verb get --resource "$resource"
+done
+refuses_to_run '--user "" is not accepted: must be a name' classify \
+	--user '' --verb get --path /
 refuses_to_run 'try kapfctl classify --help' classify --user
 
 # No device
@@ -284,6 +303,14 @@ Distinguisher: "stranger"
 FlowHash: 0x5820a7d4b116b737
 Hand: none, the level has no queues' \
 	-f "$manifests/ocr-batch.yaml" --user stranger --verb get --path /x
+for verb in get list watch create update patch delete deletecollection proxy; do
+	classify 'FlowSchema: exempt' --defaults --user a \
+		--group system:masters --verb $verb --resource pods
+done
+for method in $(echo "$methods" | tr -d ,); do
+	classify 'FlowSchema: exempt' --defaults --user a \
+		--group system:masters --verb "$method" --path /x
+done
 
 # The output has to arrive.
 

@@ -158,6 +158,62 @@ static void take_option(struct question *question, int option, char *value)
 	}
 }
 
+/* Only verbs that a kube-apiserver's RequestInfo can make of a request. */
+static int check_verb(const struct kapf_digest *digest)
+{
+	static const char *const verbs[] = {
+		"get", "list", "watch", "create", "update", "patch", "delete",
+		"deletecollection", "proxy", NULL
+	};
+	static const char *const methods[] = {
+		"get", "head", "post", "put", "patch", "delete", "options",
+		"connect", "trace", NULL
+	};
+	const char *const *words = digest->path ? methods : verbs;
+	char accepted[128];
+	size_t used = 0;
+
+	for (; *words; words++) {
+		if (!strcmp(*words, digest->verb))
+			return DONE;
+		used += sprintf(accepted + used, "%s%s", used ? ", " : "",
+				*words);
+	}
+	return usage_error(&classify_command,
+			   "--verb \"%s\" is not accepted with --%s: must be one of %s",
+			   digest->verb, digest->path ? "path" : "resource",
+			   accepted);
+}
+
+static int refuse_value(const char *option, const char *value,
+			const char *accepted)
+{
+	return usage_error(&classify_command,
+			   "--%s \"%s\" is not accepted: must be %s", option,
+			   value, accepted);
+}
+
+static bool is_resource(const char *text)
+{
+	const char *slash = strchr(text, '/');
+
+	return *text && slash != text &&
+	       (!slash || (slash[1] && !strchr(slash + 1, '/')));
+}
+
+static int check_values(const struct kapf_digest *digest)
+{
+	if (!*digest->user)
+		return refuse_value("user", digest->user, "a name");
+	if (digest->path && *digest->path != '/')
+		return refuse_value("path", digest->path,
+				    "a path that begins with /");
+	if (digest->resource && !is_resource(digest->resource))
+		return refuse_value("resource", digest->resource,
+				    "RESOURCE or RESOURCE/SUBRESOURCE");
+	return check_verb(digest);
+}
+
 /* Complete the digest, or say what is wrong with it. */
 static int complete(struct question *question)
 {
@@ -174,6 +230,8 @@ static int complete(struct question *question)
 	if (digest->path && question->only_resource)
 		return usage_error(&classify_command, "--%s goes with --resource, not with --path",
 				   question->only_resource);
+	if (check_values(digest) != DONE)
+		return USAGE;
 	digest->is_resource = digest->resource;
 
 	slash = digest->resource ? strchr(digest->resource, '/') : NULL;
@@ -263,8 +321,9 @@ const struct command classify_command = {
 "A service account is put into the groups of service accounts, too.\n"
 "\n"
 "      --verb VERB      get, list, watch, create, update, patch, delete,\n"
-"                       deletecollection, proxy; for a path, the HTTP method in\n"
-"                       lower case\n"
+"                       deletecollection or proxy; for a path the HTTP method:\n"
+"                       get, head, post, put, patch, delete, options, connect or\n"
+"                       trace\n"
 "      --api-group GROUP\n"
 "                       of the resource; default: the core group\n"
 "  -f, --filename PATH  classify by these manifests and the mandatory objects\n"
