@@ -79,6 +79,7 @@ struct kapf_source {
  * @parent: mapping or list that it is in; NULL: the object itself
  * @key: its name there; NULL: an element of a list
  * @index: its index there
+ * @line: of its key or of itself in a list; of @parent if it is not there
  * @value: what stands there; NULL: nothing, or null
  */
 struct kapf_node {
@@ -86,13 +87,14 @@ struct kapf_node {
 	const struct kapf_node *parent;
 	const char *key;
 	size_t index;
+	unsigned int line;
 	struct json_object *value;
 };
 
 /* node.c */
-#define kapf_line_set(value, line) \
-	json_object_set_userdata(value, (void *)(uintptr_t)(line), NULL)
-unsigned int kapf_node_line(const struct kapf_node *node);
+struct json_object *kapf_keys(struct json_object *map);
+void kapf_line_set(struct json_object *value, unsigned int line);
+unsigned int kapf_line(struct json_object *value);
 struct kapf_node kapf_node_member(const struct kapf_node *map, const char *key);
 struct kapf_node kapf_node_element(const struct kapf_node *list, size_t index);
 int kapf_node_refuse(const struct kapf_node *node, const char *format, ...)

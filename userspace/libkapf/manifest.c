@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
  * Manifests as text: turns YAML, and JSON as a part of it, into one json-c tree
- * for each document, in which every value knows its line.  Plain scalars mean
- * what they mean to Kubernetes (YAML 1.1: yes is true, 010 is 8).
+ * for each document, in which every value and every key knows its line.  Plain
+ * scalars mean what they mean to Kubernetes (YAML 1.1: yes is true, 010 is 8).
  *
  * Text comes from anybody, so that nothing in it may cost more than its length:
  * depth, anchors and what aliases add are bounded, and an alias shares the
@@ -300,18 +300,53 @@ static int build_key(struct builder *b, yaml_event_t *event,
 	return 0;
 }
 
+/* Takes @event, and with it the key and the value that begin there. */
+static int build_member(struct builder *b, yaml_event_t *event,
+			unsigned int depth, struct json_object *map)
+{
+	struct json_object *name, *member;
+	yaml_event_t inner;
+	const char *key;
+	int ret;
+
+	ret = build_key(b, event, map, &name);
+	if (ret)
+		return ret;
+	key = json_object_get_string(name);
+	if (json_object_object_add(kapf_keys(map), key, name)) {
+		json_object_put(name);
+		return -ENOMEM;
+	}
+	ret = next(b, &inner);
+	if (!ret)
+		ret = build(b, &inner, depth, &member);
+	if (!ret && json_object_object_add(map, key, member)) {
+		json_object_put(member);
+		ret = -ENOMEM;
+	}
+	return ret;
+}
+
+static void put_keys(struct json_object *map, void *keys)
+{
+	(void)map;
+	json_object_put(keys);
+}
+
 static int build_map(struct builder *b, yaml_event_t *event, unsigned int depth,
 		     struct json_object **value)
 {
+	struct json_object *keys;
 	int ret;
 
 	if (event->data.mapping_start.tag)
 		return refuse(b, line_of(event), "a tag on a mapping");
 	*value = json_object_new_object();
-	if (!*value)
+	keys = *value ? json_object_new_object() : NULL;
+	if (!keys)
 		return -ENOMEM;
+	json_object_set_userdata(*value, keys, put_keys);
 	for (;;) {
-		struct json_object *name, *member;
 		yaml_event_t inner;
 
 		ret = next(b, &inner);
@@ -321,19 +356,7 @@ static int build_map(struct builder *b, yaml_event_t *event, unsigned int depth,
 			yaml_event_delete(&inner);
 			return 0;
 		}
-		ret = build_key(b, &inner, *value, &name);
-		if (ret)
-			return ret;
-		ret = next(b, &inner);
-		if (!ret)
-			ret = build(b, &inner, depth, &member);
-		if (!ret && json_object_object_add(*value,
-						   json_object_get_string(name),
-						   member)) {
-			json_object_put(member);
-			ret = -ENOMEM;
-		}
-		json_object_put(name);
+		ret = build_member(b, &inner, depth, *value);
 		if (ret)
 			return ret;
 	}

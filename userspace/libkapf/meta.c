@@ -92,7 +92,7 @@ int kapf_meta_read(const struct kapf_node *object, struct kapf_meta *meta)
 	char *json;
 	int ret;
 
-	meta->line = kapf_node_line(object);
+	meta->line = object->line;
 	meta->file = strdup(object->source->file);
 	if (!meta->file)
 		return -ENOMEM;

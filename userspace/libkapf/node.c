@@ -11,36 +11,57 @@
 
 #include "internal.h"
 
-/* Line of a node, or of the nearest thing around it that stands on a line. */
-unsigned int kapf_node_line(const struct kapf_node *node)
+/*
+ * The userdata of a value is its line.  That of a mapping is another mapping, of
+ * its keys to these as values, whose userdata are their lines; its own line is
+ * the userdata of that.  NULL and 0 where the tree is not from a manifest.
+ */
+struct json_object *kapf_keys(struct json_object *map)
 {
-	for (; node; node = node->parent) {
-		uintptr_t line = 0;
+	return json_object_is_type(map, json_type_object) ?
+		json_object_get_userdata(map) : NULL;
+}
 
-		if (node->value)
-			line = (uintptr_t)json_object_get_userdata(node->value);
-		if (line)
-			return line;
-	}
-	return 1;
+static struct json_object *line_holder(struct json_object *value)
+{
+	struct json_object *keys = kapf_keys(value);
+
+	return keys ? keys : value;
+}
+
+void kapf_line_set(struct json_object *value, unsigned int line)
+{
+	json_object_set_userdata(line_holder(value), (void *)(uintptr_t)line,
+				 NULL);
+}
+
+unsigned int kapf_line(struct json_object *value)
+{
+	return (uintptr_t)json_object_get_userdata(line_holder(value));
 }
 
 struct kapf_node kapf_node_member(const struct kapf_node *map, const char *key)
 {
 	struct kapf_node member = {
 		.source = map->source, .parent = map, .key = key,
+		.line = map->line,
 	};
+	struct json_object *name;
 
-	if (map->value)
-		json_object_object_get_ex(map->value, key, &member.value);
+	json_object_object_get_ex(map->value, key, &member.value);
+	if (json_object_object_get_ex(kapf_keys(map->value), key, &name))
+		member.line = kapf_line(name);
 	return member;
 }
 
 struct kapf_node kapf_node_element(const struct kapf_node *list, size_t index)
 {
+	struct json_object *value =
+		json_object_array_get_idx(list->value, index);
+
 	return (struct kapf_node) {
 		.source = list->source, .parent = list, .index = index,
-		.value = json_object_array_get_idx(list->value, index),
+		.line = value ? kapf_line(value) : list->line, .value = value,
 	};
 }
 
@@ -81,7 +102,7 @@ int kapf_node_refuse(const struct kapf_node *node, const char *format, ...)
 	va_end(args);
 	if (source->file)
 		snprintf(place, sizeof(place), "%.200s:%u: ", source->file,
-			 kapf_node_line(node));
+			 node->line);
 	if (source->kind && source->name)
 		snprintf(object, sizeof(object), "%s %s: ", source->kind,
 			 kapf_quote(name, sizeof(name), source->name));
@@ -146,8 +167,7 @@ static int refuse_member(const struct kapf_node *map, const char *key,
 		used += snprintf(known + used, sizeof(known) - used, "%s%s",
 				 used ? ", " : "", *members);
 	/* At the mapping's path, but the member's line */
-	if (member.value)
-		at.value = member.value;
+	at.line = member.line;
 	return kapf_node_refuse(&at, "unknown field %s: must be one of %s",
 				kapf_quote(quoted, sizeof(quoted), key), known);
 }

@@ -140,7 +140,9 @@ static int read_schema(const struct kapf_node *object,
 static struct kapf_node object_node(const struct kapf_source *source,
 				    struct json_object *value)
 {
-	return (struct kapf_node) { .source = source, .value = value };
+	return (struct kapf_node) {
+		.source = source, .line = kapf_line(value), .value = value,
+	};
 }
 
 static int read_kind(const struct kapf_node *object, const char **kind)
