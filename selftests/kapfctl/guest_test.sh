@@ -114,8 +114,14 @@ says "there is catch-all" out \
 	"catch-all Limited 5 <none> <none> <none> 600 0 0"
 passes "and no other" [ "$(wc -l <"$tmp/out")" = 3 ]
 
+user_schema early 700 workload-low early >"$tmp/in"
+run kapfctl apply -f -
+exits "a schema of a default level applies" 0
+says "and is warned of without the defaults" err "kapfctl: warning: stdin:1: FlowSchema \"early\" names the priority level \"workload-low\", which does not exist: it matches nothing"
+
 run kapfctl apply --defaults
 exits "apply the defaults" 0
+empty "without a warning" err
 says "shows who loses seats" out "catch-all 600 13 -587"
 says "and who gains" out "workload-low - 245 +245"
 says "and how many share the budget" out \
@@ -148,9 +154,13 @@ says "a changed level" out "$level/ocr-batch configured"
 says "an unchanged schema" out "$schema/ocr-pipeline unchanged"
 lacks "no seats move" out SEATS-BEFORE
 
+user_schema early 700 workload-low early >"$tmp/in"
+run kapfctl apply -f -
+empty "a level that is in the kernel is not missed" err
 user_schema loose 600 missing somebody >"$tmp/in"
 run kapfctl apply -f -
 exits "a schema without its level is kept" 0
+says "with a warning" err 'FlowSchema "loose" names the priority level "missing", which does not exist'
 for times in once twice; do
 	user_schema loose 600 missing somebody >"$tmp/in"
 	run kapfctl apply -f -

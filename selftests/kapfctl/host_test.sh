@@ -204,6 +204,18 @@ says "its .yaml" out "$prefix/one created"
 says "its .yml" out "flowschema.flowcontrol.apiserver.k8s.io/two created"
 says "its .json" out "$prefix/three created"
 
+{ echo; schema two 300 nosuch; echo ---; level one 5; } >"$tmp/lost.yaml"
+dry_run -f "$tmp/lost.yaml"
+exits "a schema without its level applies" 0
+says "is created" out "flowschema.flowcontrol.apiserver.k8s.io/two created"
+says "and warned of" err "kapfctl: warning: $tmp/lost.yaml:2: FlowSchema \"two\" names the priority level \"nosuch\", which does not exist: it matches nothing"
+for level in one workload-low catch-all; do
+	{ schema two 300 "$level"; echo ---; level one 5; } >"$tmp/in"
+	dry_run -f -
+	exits "a schema of the level $level applies" 0
+	lacks "without a warning" err warning
+done
+
 level one 6 >"$tmp/again.yaml"
 dry_run -f "$tmp/dir" -f "$tmp/again.yaml"
 exits "an object in two files is refused" 1

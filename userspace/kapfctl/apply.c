@@ -167,17 +167,24 @@ static int print_seats(const struct job *job,
 	return ret;
 }
 
+static struct kapf_configuration *default_config(void)
+{
+	struct kapf_configuration *config = need(kapf_config_new());
+
+	if (kapf_config_add_defaults(config) < 0)
+		need(NULL);
+	return config;
+}
+
 /* What was applied: all of the manifests, and the defaults if asked for. */
 static void print_changes(const struct job *job,
 			  const struct kapf_configuration *before,
 			  const struct kapf_configuration *after)
 {
-	struct kapf_configuration *defaults = need(kapf_config_new());
+	struct kapf_configuration *defaults = default_config();
 	const char *suffix = job->fd < 0 ? " (dry run)" : "";
 	size_t i;
 
-	if (kapf_config_add_defaults(defaults) < 0)
-		need(NULL);
 	for (i = 0; i < after->nr_levels; i++) {
 		const struct kapf_priority_level *level = &after->levels[i];
 
@@ -195,6 +202,30 @@ static void print_changes(const struct job *job,
 			printf("flowschema." API_GROUP "/%s %s%s\n",
 			       schema->name, schema_change(before, schema),
 			       suffix);
+	}
+	kapf_config_free(defaults);
+}
+
+/*
+ * A schema may come before its level, as in Kubernetes, but more often its name
+ * is mistyped.  A dry run cannot know whether the defaults have been applied.
+ */
+static void warn_of_missing_levels(const struct job *job,
+				   const struct kapf_configuration *after)
+{
+	struct kapf_configuration *defaults = default_config();
+	size_t i;
+
+	for (i = 0; i < after->nr_schemas; i++) {
+		const struct kapf_flow_schema *schema = &after->schemas[i];
+
+		if (!schema->meta.file || !schema->dangling ||
+		    (job->fd < 0 && kapf_config_level(defaults, schema->level)))
+			continue;
+		complain("warning: %s:%u: FlowSchema \"%s\" names the priority level \"%s\", %s",
+			 schema->meta.file, schema->meta.line, schema->name,
+			 schema->level,
+			 "which does not exist: it matches nothing");
 	}
 	kapf_config_free(defaults);
 }
@@ -292,6 +323,7 @@ static int apply_once(const struct job *job)
 			goto out;
 	}
 	print_changes(job, before, after);
+	warn_of_missing_levels(job, after);
 out:
 	kapf_config_free(after);
 	kapf_config_free(before);
@@ -403,8 +435,9 @@ const struct command apply_command = {
 "usage: kapfctl apply [-f FILE|DIRECTORY|-]... [OPTION]...\n"
 "\n"
 "Merges FlowSchemas and PriorityLevelConfigurations into the configuration,\n"
-"whole or not at all.  Says first which levels gain and lose seats.  Of a\n"
-"directory, takes *.yaml, *.yml and *.json in the order of their names.\n"
+"whole or not at all.  Says first which levels gain and lose seats, and warns of\n"
+"FlowSchemas whose level does not exist.  Of a directory, takes *.yaml, *.yml and\n"
+"*.json in the order of their names.\n"
 "\n"
 "  -f, --filename PATH  file, directory, or - for standard input; may be\n"
 "                       repeated\n"
