@@ -81,7 +81,8 @@ shows() {
 }
 
 # hold_requests GRANTED SERVER USER VERB COUNT: in the background, until
-# release; returns when so many are granted and the others wait
+# release; returns when the server is attached, so many are granted and the others
+# wait
 hold_requests() {
 	granted=$1
 	shift
@@ -92,8 +93,9 @@ hold_requests() {
 	exec 3>"$tmp/fifo"
 	tries=100
 	until [ "$(grep -c '^verdict 1$' "$tmp/held")" = "$granted" ] &&
-		[ "$(kapfctl status | sed -n 's/^Waiting: *\([0-9]*\).*/\1/p')" \
-			= "$(($4 - granted))" ]; do
+		kapfctl status >"$tmp/status" &&
+		grep -q '^Servers: *1$' "$tmp/status" &&
+		grep -q "^Waiting: *$(($4 - granted)) " "$tmp/status"; do
 		tries=$((tries - 1))
 		[ "$tries" -gt 0 ] || return 1
 		sleep 0.1
@@ -271,14 +273,20 @@ queue_level late 1 4 >"$tmp/in"
 before=$(generation)
 run kapfctl apply -f -
 exits "no change while requests are in flight" 1
-says "says so" err "kapfctl: requests are in flight; nothing has changed"
-says "after it has said what it would do" out "late - 3 +3"
-says "counts the servers" out "shared by 1 attached server"
-lacks "does not say created" out created
+says "says so, and what to do" err "kapfctl: requests are in flight; nothing has changed: apply again when the servers are idle, or stop them first"
+empty "and shows nothing as if it had happened" out
 passes "leaves the generation" [ "$(generation)" = "$before" ]
 
 passes "the server ends well" release
 passes "it has finished all" [ "$(grep -c finished "$tmp/held")" = 5 ]
+
+passes "a server without requests" hold_requests 0 web alice update 0
+queue_level late 1 4 >"$tmp/in"
+run kapfctl apply -f -
+exits "a change while a server is idle" 0
+says "shows the seats" out "late - 3 +3"
+says "counts the servers" out "shared by 1 attached server"
+passes "the server ends well" release
 
 passes "requests of alice again" hold_requests 3 web alice update 5
 kill -9 "$holder"

@@ -2,8 +2,8 @@
 /*
  * kapfctl apply: merge manifests into the configuration of an instance.
  *
- * Shows before the change which levels gain and lose seats by it, since every
- * share that is added dilutes all others.
+ * Shows which levels gain and lose seats by it, since every share that is added
+ * dilutes all others; after the change, lest a refused one look like a fact.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -122,17 +122,15 @@ static uint32_t server_seats(const struct kapf_configuration *config)
 	       config->max_mutating_requests_inflight;
 }
 
-static int print_seats(const struct job *job,
-		       const struct kapf_configuration *before,
-		       const struct kapf_configuration *after)
+static void print_seats(const struct job *job, size_t servers,
+			const struct kapf_configuration *before,
+			const struct kapf_configuration *after)
 {
 	static const char *const columns[] = {
 		"PRIORITYLEVEL", "SEATS-BEFORE", "SEATS-AFTER", "CHANGE", NULL
 	};
 	struct libscols_table *table = table_new(columns);
-	struct kapf_session_info *sessions = NULL;
-	size_t i, nr = 0;
-	int ret = 0;
+	size_t i;
 
 	for (i = 0; i < after->nr_levels; i++) {
 		const struct kapf_priority_level *old, *new = &after->levels[i];
@@ -152,19 +150,15 @@ static int print_seats(const struct job *job,
 			  seats[2]);
 	}
 	if (!table_print(table))
-		return 0;
+		return;
 
 	printf("\nbudget: %u seats", server_seats(after));
 	if (server_seats(before) != server_seats(after))
 		printf(", before %u", server_seats(before));
-	if (job->fd >= 0) {
-		ret = read_sessions(&sessions, &nr, job->fd);
-		printf(", shared by %zu attached server%s", nr,
-		       nr == 1 ? "" : "s");
-		free(sessions);
-	}
+	if (job->fd >= 0)
+		printf(", shared by %zu attached server%s", servers,
+		       servers == 1 ? "" : "s");
 	printf("\n\n");
-	return ret;
 }
 
 static struct kapf_configuration *default_config(void)
@@ -286,9 +280,23 @@ static int write_config(const struct job *job,
 
 	ret = kapf_config_write(config, job->fd, &err);
 	if (ret == -EBUSY)
-		complain("requests are in flight; nothing has changed");
+		complain("requests are in flight; nothing has changed: %s",
+			 "apply again when the servers are idle, or stop them first; kapfctl status lists them");
 	else if (ret < 0 && ret != -ESTALE)
 		complain("%s", err.text);
+	return ret;
+}
+
+static int count_servers(const struct job *job, size_t *servers)
+{
+	struct kapf_session_info *sessions;
+	int ret;
+
+	*servers = 0;
+	if (job->fd < 0)
+		return 0;
+	ret = read_sessions(&sessions, servers, job->fd);
+	free(sessions);
 	return ret;
 }
 
@@ -299,6 +307,7 @@ static int write_config(const struct job *job,
 static int apply_once(const struct job *job)
 {
 	struct kapf_configuration *before, *after = NULL;
+	size_t servers;
 	int ret = -1;
 
 	before = present(job);
@@ -313,15 +322,15 @@ static int apply_once(const struct job *job)
 	ret = change(job, after);
 	if (ret < 0)
 		goto out;
-	ret = print_seats(job, before, after);
+	ret = count_servers(job, &servers);
 	if (ret < 0)
 		goto out;
 	if (job->fd >= 0 && has_changed(before, after)) {
-		fflush(stdout);
 		ret = write_config(job, after);
 		if (ret < 0)
 			goto out;
 	}
+	print_seats(job, servers, before, after);
 	print_changes(job, before, after);
 	warn_of_missing_levels(job, after);
 out:
@@ -435,7 +444,7 @@ const struct command apply_command = {
 "usage: kapfctl apply [-f FILE|DIRECTORY|-]... [OPTION]...\n"
 "\n"
 "Merges FlowSchemas and PriorityLevelConfigurations into the configuration,\n"
-"whole or not at all.  Says first which levels gain and lose seats, and warns of\n"
+"whole or not at all.  Says which levels gain and lose seats, and warns of\n"
 "FlowSchemas whose level does not exist.  Of a directory, takes *.yaml, *.yml and\n"
 "*.json in the order of their names.\n"
 "\n"
