@@ -333,6 +333,9 @@ static int apply_once(const struct job *job)
 	print_seats(job, servers, before, after);
 	print_changes(job, before, after);
 	warn_of_missing_levels(job, after);
+	if (job->fd < 0)
+		complain("dry run: compared with an unconfigured instance, %s",
+			 "which has only the mandatory objects; no device was read");
 out:
 	kapf_config_free(after);
 	kapf_config_free(before);
