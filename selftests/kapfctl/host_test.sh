@@ -93,6 +93,9 @@ refuses_to_run 'say what to get' get
 refuses_to_run '"pods" cannot be got' get pods
 refuses_to_run 'say what to dump' dump
 refuses_to_run '"queues" cannot be dumped' dump queues
+refuses_to_run '"queues" cannot be dumped' dump queues requests
+refuses_to_run '"foo" is too much' dump requests foo
+refuses_to_run '"bar" is too much' dump --details requests bar foo
 refuses_to_run '--details goes with requests' dump priority-levels --details
 refuses_to_run '"now" is too much' status now
 refuses_to_run '--user is missing' classify --verb get --path /

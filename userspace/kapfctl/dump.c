@@ -436,13 +436,16 @@ static int dump_main(int argc, char **argv)
 
 	while (next_option(&dump_command, argc, argv) != -1)
 		details = true;
-	if (optind + 1 != argc)
+	if (optind == argc)
 		return usage_error(&dump_command, "say what to dump: priority-levels or requests");
 	levels = !strcmp(argv[optind], "priority-levels");
 	if (!levels && strcmp(argv[optind], "requests"))
 		return usage_error(&dump_command,
 				   "\"%s\" cannot be dumped, only priority-levels and requests",
 				   argv[optind]);
+	if (optind + 1 < argc)
+		return usage_error(&dump_command, "\"%s\" is too much",
+				   argv[optind + 1]);
 	if (levels && details)
 		return usage_error(&dump_command, "--details goes with requests only");
 
