@@ -327,6 +327,13 @@ run su -s /bin/sh nobody -c 'kapfctl status'
 exits "only root may look" 1
 says "says so" err "/dev/kapfctl0: no permission to open it for reading"
 
+for command in status "get fs" "dump requests" "apply --defaults"; do
+	# shellcheck disable=SC2086
+	run kapfctl --device /dev/kapf0 $command
+	exits "the submit node is refused: $command" 1
+	says "and the control node named" err "kapfctl: /dev/kapf0 is a submit node, for servers: must be a control node: /dev/kapfctl0"
+done
+
 # Several at once: each reads, changes and writes, and none is lost.
 
 workers=

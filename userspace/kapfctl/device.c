@@ -15,6 +15,27 @@
 /* Elements that are read in one call. */
 #define CHUNK 64
 
+/* A submit node knows GET_INFO, too, but nothing of other sessions. */
+static int check_control(int fd)
+{
+	struct kapf_get_sessions get = {
+		.size = sizeof(get),
+		.session_size = sizeof(struct kapf_session_info),
+	};
+	struct kapf_error err;
+	struct kapf_info info;
+
+	if (kapf_get_info(fd, &info, &err) < 0) {
+		complain("%s: %s", control_node, err.text);
+		return -1;
+	}
+	if (!ioctl(fd, KAPF_GET_SESSIONS, &get) || errno != ENOTTY)
+		return 0;
+	complain("%s is a submit node, for servers: must be a control node: /dev/kapfctl%u",
+		 control_node, info.instance);
+	return -1;
+}
+
 /**
  * open_control() - open the control node
  * @flags: O_RDONLY or O_RDWR
@@ -23,8 +44,6 @@
  */
 int open_control(int flags)
 {
-	struct kapf_error err;
-	struct kapf_info info;
 	int fd;
 
 	fd = open(control_node, flags | O_CLOEXEC);
@@ -40,8 +59,7 @@ int open_control(int flags)
 			complain("%s: %s", control_node, strerror(errno));
 		return -1;
 	}
-	if (kapf_get_info(fd, &info, &err) < 0) {
-		complain("%s: %s", control_node, err.text);
+	if (check_control(fd) < 0) {
 		close(fd);
 		return -1;
 	}
