@@ -319,8 +319,8 @@ run kapfctl apply -f "$tmp/huge.yaml"
 exits "more queues than the instance allows are refused" 1
 says "names file and object" err \
 	"kapfctl: $tmp/huge.yaml:1: PriorityLevelConfiguration \"huge\""
-says "names the field" err queues
-says "and the limit" err 16384
+says "names the field" err limitResponse.queuing.queues
+says "and the limit" err "must be at most max_queues of the module kapf, 16384"
 passes "nothing has changed" [ "$(generation)" = "$before" ]
 
 run su -s /bin/sh nobody -c 'kapfctl status'

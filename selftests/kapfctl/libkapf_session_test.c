@@ -391,11 +391,33 @@ TEST(opening_says_why_it_fails)
 	EXPECT_EQ(-EINVAL, kapf_session_open(&session, NULL, "web", ~0u,
 					     &err));
 	EXPECT_NE(NULL, strstr(err.text, "4294967295 slots"));
+	EXPECT_NE(NULL, strstr(err.text,
+			       "slots are 1 to max_inflight of the module"));
+	EXPECT_EQ(-ENOTTY, kapf_session_open(&session, KAPF_CONTROL_NODE, "web",
+					     1, &err));
+	EXPECT_NE(NULL, strstr(err.text, "a submit node: " KAPF_SUBMIT_NODE));
 
 	name[63] = '\0';
 	ASSERT_EQ(0, kapf_session_open(&session, NULL, name, 1, &err));
 	kapf_session_close(session);
 	kapf_session_close(NULL);
+}
+
+TEST(too_many_sessions_name_the_limit)
+{
+	struct kapf_session *sessions[1000];
+	struct kapf_error err;
+	size_t nr = 0;
+	int ret = 0;
+
+	while (!ret && nr < ARRAY_SIZE(sessions)) {
+		ret = kapf_session_open(&sessions[nr], NULL, "web", 1, &err);
+		nr += !ret;
+	}
+	EXPECT_EQ(-EDQUOT, ret);
+	EXPECT_NE(NULL, strstr(err.text, "max_sessions of the module kapf"));
+	while (nr)
+		kapf_session_close(sessions[--nr]);
 }
 
 TEST_HARNESS_MAIN

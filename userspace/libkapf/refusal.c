@@ -154,7 +154,8 @@ static void write_reason(const struct kapf_config_error *refusal, char *text,
 		snprintf(text, size, "is not the one that this name has");
 		break;
 	case KAPF_REASON_LIMIT:
-		snprintf(text, size, "%s is too many: must be at most %s in all",
+		snprintf(text, size,
+			 "makes %s in all: must be at most max_queues of the module kapf, %s",
 			 value, max);
 		break;
 	case KAPF_REASON_DECK:

@@ -167,6 +167,30 @@ int kapf_get_info(int fd, struct kapf_info *info, struct kapf_error *err)
 	return 0;
 }
 
+/* Say why KAPF_ATTACH failed. */
+static void refuse_attach(int ret, const char *server, unsigned int slots,
+			  const struct kapf_info *info, struct kapf_error *err)
+{
+	char name[128];
+
+	if (ret == -EINVAL)
+		kapf_error_set(err,
+			       "cannot be server %s with %u slot%s: a name is 1 to %d of [a-z0-9.-], slots are 1 to max_inflight of the module kapf, %u",
+			       kapf_quote(name, sizeof(name), server), slots,
+			       slots == 1 ? "" : "s", KAPF_SERVER_BYTES - 1,
+			       info->max_inflight);
+	else if (ret == -EDQUOT)
+		kapf_error_set(err,
+			       "this user has as many sessions as max_sessions of the module kapf allows, %u",
+			       info->max_sessions);
+	else if (ret == -ENOTTY)
+		kapf_error_set(err,
+			       "this is a control node: servers attach to a submit node: /dev/kapf%u",
+			       info->instance);
+	else
+		kapf_error_set(err, "cannot attach: %s", strerror(-ret));
+}
+
 static int attach_node(int fd, const char *server, unsigned int *slots,
 		       struct kapf_error *err)
 {
@@ -175,7 +199,6 @@ static int attach_node(int fd, const char *server, unsigned int *slots,
 		.label_bytes = LABEL_BYTES,
 	};
 	struct kapf_info info;
-	char name[128];
 	int ret;
 
 	ret = kapf_get_info(fd, &info, err);
@@ -191,16 +214,7 @@ static int attach_node(int fd, const char *server, unsigned int *slots,
 	if (!ioctl(fd, KAPF_ATTACH, &attach))
 		return 0;
 	ret = -errno;
-	if (ret == -EINVAL)
-		kapf_error_set(err,
-			       "cannot be server %s with %u slots: a name is 1 to %d of [a-z0-9.-], slots are 1 to %u",
-			       kapf_quote(name, sizeof(name), server), *slots,
-			       KAPF_SERVER_BYTES - 1, info.max_inflight);
-	else if (ret == -EDQUOT)
-		kapf_error_set(err, "this user has %u sessions, which is the limit",
-			       info.max_sessions);
-	else
-		kapf_error_set(err, "cannot attach: %s", strerror(-ret));
+	refuse_attach(ret, server, *slots, &info, err);
 	return ret;
 }
 
