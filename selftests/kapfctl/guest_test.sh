@@ -289,6 +289,12 @@ says "shows the seats" out "late - 3 +3"
 says "counts the servers" out "shared by 1 attached server"
 passes "the server ends well" release
 
+passes "one request that waits" hold_requests 3 web alice update 4
+run kapfctl status
+passes "1 request is not requests" grep -qx 'Waiting:  *1 request for 1 seat' \
+	"$tmp/out"
+passes "the server ends well" release
+
 passes "requests of alice again" hold_requests 3 web alice update 5
 kill -9 "$holder"
 wait "$holder" 2>/dev/null || :
@@ -303,6 +309,9 @@ shows "as cancelled" "$row" 10 2
 
 odd=$(printf 'J\303\266rg,\\\303\033[1m')
 passes "a request of a strange user" hold_requests 1 web "$odd" get 1
+run kapfctl status
+says "1 seat is not seats" out "In use: 1 seat, and 0 exempt"
+says "0 are seats, and requests" out "Waiting: 0 requests for 0 seats"
 run kapfctl dump requests
 shows "control characters are escaped" 2 5 \
 	"$(printf 'J\303\266rg\\x2c\\x5c\\xc3\\x1b[1m')"

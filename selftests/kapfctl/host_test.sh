@@ -169,6 +169,9 @@ dry_run --defaults --max-requests-inflight 800 \
 says "twice the budget" out "budget: 800 seats, before 600"
 says "gives more seats" out "workload-low - 327 +327"
 
+dry_run --max-requests-inflight 1 --max-mutating-requests-inflight 0
+passes "a budget of 1 seat" grep -qx 'budget: 1 seat, before 600' "$tmp/out"
+
 for file in "$manifests"/*.yaml; do
 	dry_run --defaults -f "$file"
 	exits "${file##*/} applies" 0
@@ -320,6 +323,10 @@ Distinguisher: "stranger"
 FlowHash: 0x5820a7d4b116b737
 Hand: none, the level has no queues' \
 	-f "$manifests/ocr-batch.yaml" --user stranger --verb get --path /x
+{ level one 5; echo ---; schema two 300 one; } |
+	sed 's/type: Reject/{type: Queue, queuing: {queues: 1, handSize: 1}}/' >"$tmp/one.yaml"
+run "$kapfctl" classify -f "$tmp/one.yaml" --user tester --verb get --path /
+passes "a hand of 1 queue" grep -qx 'Hand:  *0 of 1 queue' "$tmp/out"
 for verb in get list watch create update patch delete deletecollection proxy; do
 	classify 'FlowSchema: exempt' --defaults --user a \
 		--group system:masters --verb $verb --resource pods

@@ -152,12 +152,13 @@ static void print_seats(const struct job *job, size_t servers,
 	if (!table_print(table))
 		return;
 
-	printf("\nbudget: %u seats", server_seats(after));
+	printf("\nbudget: %u seat%s", server_seats(after),
+	       plural(server_seats(after)));
 	if (server_seats(before) != server_seats(after))
 		printf(", before %u", server_seats(before));
 	if (job->fd >= 0)
 		printf(", shared by %zu attached server%s", servers,
-		       servers == 1 ? "" : "s");
+		       plural(servers));
 	printf("\n\n");
 }
 

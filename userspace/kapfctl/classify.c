@@ -21,7 +21,8 @@ static void print_hand(const struct kapf_priority_level *level, uint64_t hash)
 		kapf_deal_hand(hash, level->queues, level->hand_size, hand);
 		for (i = 0; i < level->hand_size; i++)
 			printf("%s%u", i ? " " : "", hand[i]);
-		printf(" of %u queues\n", level->queues);
+		printf(" of %u queue%s\n", level->queues,
+		       plural(level->queues));
 	} else {
 		printf("none, the level has no queues\n");
 	}

@@ -66,6 +66,12 @@ int usage_error(const struct command *command, const char *format, ...)
 void *need(void *memory);
 extern const char *control_node;
 
+/* What "seat" ends in when there are so many. */
+static inline const char *plural(unsigned long long nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
 /* device.c */
 
 /**

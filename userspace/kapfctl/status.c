@@ -25,13 +25,15 @@ static void print_budget(const struct state *state)
 		waiting += level->waiting_requests;
 		waiting_seats += level->waiting_seats;
 	}
-	printf("Budget:      %u seats (max-requests-inflight %u, %s %u)\n",
-	       state->stats.server_seats, state->config->max_requests_inflight,
+	printf("Budget:      %u seat%s (max-requests-inflight %u, %s %u)\n",
+	       state->stats.server_seats, plural(state->stats.server_seats),
+	       state->config->max_requests_inflight,
 	       "max-mutating-requests-inflight",
 	       state->config->max_mutating_requests_inflight);
-	printf("In use:      %llu seats, and %llu exempt\n", in_use, exempt);
-	printf("Waiting:     %u requests for %llu seats\n", waiting,
-	       waiting_seats);
+	printf("In use:      %llu seat%s, and %llu exempt\n", in_use,
+	       plural(in_use), exempt);
+	printf("Waiting:     %u request%s for %llu seat%s\n", waiting,
+	       plural(waiting), waiting_seats, plural(waiting_seats));
 	printf("Generation:  %llu\n", state->stats.generation);
 }
 
