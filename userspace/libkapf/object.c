@@ -18,11 +18,13 @@
  * struct reader - a manifest on its way to objects
  * @file: its name
  * @found: the objects so far
+ * @empty_list: line of a list without items; 0: none so far
  * @err: where refusals go
  */
 struct reader {
 	const char *file;
 	struct kapf_configuration *found;
+	unsigned int empty_list;
 	struct kapf_error *err;
 };
 
@@ -211,7 +213,7 @@ static int check_core_version(const struct kapf_node *list)
 }
 
 /* Reads a List of anything (@kind NULL) or a list of one @kind. */
-static int read_objects(const struct reader *reader, struct json_object *value,
+static int read_objects(struct reader *reader, struct json_object *value,
 			const char *list_kind, const char *kind)
 {
 	static const char *const members[] = {
@@ -230,6 +232,8 @@ static int read_objects(const struct reader *reader, struct json_object *value,
 			     check_core_version(&list);
 	if (!ret)
 		ret = kapf_node_list(&items, &nr);
+	if (!ret && !nr)
+		reader->empty_list = items.line;
 	source.kind = kind;
 	for (size_t i = 0; !ret && i < nr; i++) {
 		const struct kapf_node item = kapf_node_element(&items, i);
@@ -242,7 +246,7 @@ static int read_objects(const struct reader *reader, struct json_object *value,
 	return ret;
 }
 
-static int read_document(const struct reader *reader,
+static int read_document(struct reader *reader,
 			 struct json_object *document)
 {
 	const struct kapf_source source = {
@@ -265,6 +269,20 @@ static int read_document(const struct reader *reader,
 	return read_object(reader, document, NULL);
 }
 
+/* Lists may be empty, as long as there is some object in the manifest. */
+static int refuse_nothing(const struct reader *reader)
+{
+	if (reader->empty_list)
+		kapf_error_set(reader->err, "%.200s:%u: items: is empty: must have a "
+			       SCHEMA_KIND " or " LEVEL_KIND,
+			       reader->file, reader->empty_list);
+	else
+		kapf_error_set(reader->err,
+			       "%.200s:1: there is no object: must have a " KINDS,
+			       reader->file);
+	return -EINVAL;
+}
+
 /**
  * kapf_objects_read() - trees to objects
  * @documents: an array of trees, in which values know their line
@@ -277,7 +295,7 @@ static int read_document(const struct reader *reader,
 int kapf_objects_read(struct json_object *documents, const char *file,
 		      struct kapf_configuration *found, struct kapf_error *err)
 {
-	const struct reader reader = {
+	struct reader reader = {
 		.file = file, .found = found, .err = err,
 	};
 	size_t nr = json_object_array_length(documents);
@@ -289,10 +307,7 @@ int kapf_objects_read(struct json_object *documents, const char *file,
 		if (ret)
 			return ret;
 	}
-	if (!found->nr_levels && !found->nr_schemas) {
-		kapf_error_set(err, "%.200s:1: there is no object: must have a " KINDS,
-			       file);
-		return -EINVAL;
-	}
+	if (!found->nr_levels && !found->nr_schemas)
+		return refuse_nothing(&reader);
 	return 0;
 }
