@@ -230,6 +230,8 @@ exits "an object in two files is refused" 1
 says "naming the one" err "kapfctl: $tmp/again.yaml:1: "
 says "and the other" err "also in $tmp/dir/1.yaml:1"
 empty "and nothing is printed" out
+dry_run -f "$tmp/dir//" -f "$tmp/again.yaml"
+says "with one slash behind the directory" err "also in $tmp/dir/1.yaml:1"
 schema two 400 one >"$tmp/again.yaml"
 dry_run -f "$tmp/again.yaml" -f "$tmp/dir"
 exits "the same of a schema" 1

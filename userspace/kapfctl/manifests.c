@@ -65,7 +65,7 @@ static int is_manifest(const struct dirent *entry)
 static int read_directory(struct manifests *manifests, const char *path)
 {
 	struct dirent **entries;
-	int i, nr, ret = 0;
+	int i, nr, ret = 0, len = strlen(path);
 	char *file;
 
 	nr = scandir(path, &entries, is_manifest, alphasort);
@@ -77,8 +77,11 @@ static int read_directory(struct manifests *manifests, const char *path)
 		complain("%s: no *.yaml, *.yml or *.json in it", path);
 		ret = -1;
 	}
+	while (len && path[len - 1] == '/')
+		len--;
 	for (i = 0; i < nr; i++) {
-		if (asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0)
+		if (asprintf(&file, "%.*s/%s", len, path,
+			     entries[i]->d_name) < 0)
 			need(NULL);
 		if (!ret)
 			ret = read_file(manifests, file);
