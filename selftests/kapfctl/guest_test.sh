@@ -185,12 +185,25 @@ passes "to the end" [ "$(tail -n 1 "$tmp/out" | cut -d' ' -f1)" = catch-all ]
 run kapfctl get pl
 says "levels have a header" out "NAME TYPE NOMINALCONCURRENCYSHARES QUEUES HANDSIZE QUEUELENGTHLIMIT SEATS IN-USE WAITING"
 says "a level" out "workload-low Limited 100 128 6 50 236 0 0"
-for kind in prioritylevel pl prioritylevelconfigurations \
-	prioritylevelconfiguration; do
-	run kapfctl get "$kind" system
-	exits "get $kind NAME" 0
-	passes "and nothing else" [ "$(wc -l <"$tmp/out")" = 2 ]
-done
+# gets NAME TYPE...: each of the types has the object
+gets() {
+	name=$1
+	shift
+	for type; do
+		run kapfctl get "$type" "$name"
+		exits "get $type NAME" 0
+		says "shows it" out "$name "
+		passes "and nothing else" [ "$(wc -l <"$tmp/out")" = 2 ]
+	done
+}
+
+gets workload-low prioritylevels prioritylevel pl PL "$level" \
+	prioritylevelconfigurations PriorityLevelConfiguration \
+	prioritylevelconfigurations.v1beta3.flowcontrol.apiserver.k8s.io
+gets probes flowschemas flowschema fs FS FlowSchema "$schema" \
+	flowschemas.flowcontrol.apiserver.k8s.io \
+	flowschemas.v1.flowcontrol.apiserver.k8s.io \
+	FlowSchemas.V1beta1.FlowControl.apiserver.k8s.io
 run kapfctl get flowschema probes nosuch
 exits "a missing one is refused" 1
 says "and named" err 'kapfctl: flowschemas "nosuch" not found'

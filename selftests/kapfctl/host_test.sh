@@ -91,6 +91,10 @@ refuses_to_run '"70000" is not a number' apply --max-requests-inflight 70000
 refuses_to_run '"4x" is not a number' apply --max-mutating-requests-inflight 4x
 refuses_to_run 'say what to get' get
 refuses_to_run '"pods" cannot be got' get pods
+for type in '' p pods. flow flowschemass flowschemas. flowschemas.v1 fs.apps \
+	fs.v2.flowcontrol.apiserver.k8s.io .flowcontrol.apiserver.k8s.io; do
+	refuses_to_run "\"$type\" cannot be got" get "$type"
+done
 refuses_to_run 'say what to dump' dump
 refuses_to_run '"queues" cannot be dumped' dump queues
 refuses_to_run '"queues" cannot be dumped' dump queues requests

@@ -15,8 +15,6 @@
 
 #include "kapfctl.h"
 
-#define API_GROUP "flowcontrol.apiserver.k8s.io"
-
 /* In this many races with others somebody else should have lost, too. */
 #define MAX_TRIES 16
 

@@ -134,11 +134,24 @@ out:
 	return status;
 }
 
-static bool is_one_of(const char *word, const char *const *words)
+static bool is_one_of(const char *word, size_t len, const char *const *words)
 {
-	while (*words && strcmp(word, *words))
+	while (*words && (strncasecmp(word, *words, len) || (*words)[len]))
 		words++;
 	return *words;
+}
+
+/* Is @word NAME, NAME.GROUP or NAME.VERSION.GROUP, in any case, as in kubectl? */
+static bool is_type(const char *word, const char *const *names)
+{
+	static const char *const suffixes[] = {
+		"", "." API_GROUP, ".v1." API_GROUP, ".v1beta3." API_GROUP,
+		".v1beta2." API_GROUP, ".v1beta1." API_GROUP, NULL
+	};
+	size_t len = strcspn(word, ".");
+
+	return is_one_of(word, len, names) &&
+	       is_one_of(word + len, strlen(word + len), suffixes);
 }
 
 static int get_main(int argc, char **argv)
@@ -158,11 +171,11 @@ static int get_main(int argc, char **argv)
 		return usage_error(&get_command, "say what to get: prioritylevels or flowschemas");
 	names.all = argv + optind + 1;
 	names.nr = argc - optind - 1;
-	if (is_one_of(argv[optind], levels)) {
+	if (is_type(argv[optind], levels)) {
 		names.kind = levels[0];
 		return get(true, &names);
 	}
-	if (is_one_of(argv[optind], schemas)) {
+	if (is_type(argv[optind], schemas)) {
 		names.kind = schemas[0];
 		return get(false, &names);
 	}
@@ -180,6 +193,9 @@ const struct command get_command = {
 "Shows priority levels with their seats (SEATS: the nominal limit; IN-USE: held\n"
 "now; WAITING: requests in queues), or flow schemas in the order in which they\n"
 "are tried (MISSINGPL: the level does not exist, so that nothing matches).  Also\n"
-"understood: pl, prioritylevelconfigurations, fs, and the singulars.\n",
+"understood: pl, prioritylevelconfigurations, fs, the singulars, any of these in\n"
+"capitals, and with the API group behind it, as in\n"
+"flowschemas.flowcontrol.apiserver.k8s.io, or version and group, as in\n"
+"flowschemas.v1.flowcontrol.apiserver.k8s.io.\n",
 	.main = get_main,
 };

@@ -12,6 +12,8 @@
 
 #include "libkapf.h"
 
+#define API_GROUP "flowcontrol.apiserver.k8s.io"
+
 /* Exit status. */
 enum {
 	DONE = 0,
