@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # selftests/kapfctl/host_test.sh KAPFCTL MANIFESTS: what kapfctl does without a
-# device.  Prints TAP.
+# device; and the help of the demo's programs, which lie beside it.  Prints TAP.
 set -eu
 kapfctl=$1
 manifests=$2
@@ -67,6 +67,16 @@ for command in apply get classify dump status; do
 	says "$command --help shows --device" out "--device PATH"
 	empty "$command --help says nothing on stderr" err
 done
+
+for program in kapf-demo kapf-demo-server kapf-demo-agents \
+	kapf-demo-heartbeats kapf-demo-report; do
+	run timeout 10 "$(dirname "$kapfctl")/$program" --help
+	exits "$program --help is done" 0
+	says "$program --help shows usage" out "usage: $program "
+	empty "$program --help says nothing on stderr" err
+done
+run timeout 10 "$(dirname "$kapfctl")/kapf-demo-heartbeats" --wrong
+exits "kapf-demo-heartbeats takes no option for a socket" 2
 
 # Wrongly typed
 

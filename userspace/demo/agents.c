@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include "array_size.h"
 #include "client.h"
+#include "help.h"
 #include "timing.h"
 
 #define GIVE_UP_NS	(25 * SEC_NS)
@@ -168,6 +169,12 @@ static void print_result(const struct agent *agents, unsigned int nr)
 	       reasons[KAPF_TIME_OUT]);
 }
 
+static const char help[] =
+"usage: kapf-demo-agents NUMBER SOCKET...\n"
+"\n"
+"Starts so many agents at once, which LIST from the servers at these sockets, and\n"
+"prints what became of them.\n";
+
 int main(int argc, char **argv)
 {
 	unsigned int i, nr = 0;
@@ -175,11 +182,11 @@ int main(int argc, char **argv)
 	pthread_attr_t attr;
 	char *end = "?";
 
+	help_if_asked(argc, argv, help);
 	if (argc > 2)
 		nr = strtoul(argv[1], &end, 10);
 	if (*end || nr > MOST_AGENTS) {
-		fprintf(stderr, "usage: kapf-demo-agents NUMBER SOCKET...\n"
-			"NUMBER is 0 to %d.\n", MOST_AGENTS);
+		fprintf(stderr, "%sNUMBER is 0 to %d.\n", help, MOST_AGENTS);
 		return 2;
 	}
 	agents = calloc(nr, sizeof(*agents));

@@ -26,6 +26,7 @@
 #include "array_size.h"
 #include "cgroup.h"
 #include "client.h"
+#include "help.h"
 #include "timing.h"
 
 #define SERVERS		3
@@ -291,12 +292,19 @@ static void add_run(struct json_object *all, const struct run *run,
 	json_object_put(other);
 }
 
+static const char help[] =
+"usage: kapf-demo RESULTS.json\n"
+"\n"
+"Measures the incident and its cure, as \"make demo\" does in a virtual machine,\n"
+"and writes the figures to a file.\n";
+
 int main(int argc, char **argv)
 {
 	struct json_object *all = json_object_new_object();
 
+	help_if_asked(argc, argv, help);
 	if (argc != 2 || argv[1][0] == '-') {
-		fputs("usage: kapf-demo RESULTS.json\n", stderr);
+		fputs(help, stderr);
 		return 2;
 	}
 	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK))

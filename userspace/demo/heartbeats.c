@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "client.h"
+#include "help.h"
 #include "timing.h"
 
 #define PERIOD_NS	(200 * MSEC_NS)
@@ -172,6 +173,12 @@ static void print_tally(struct tally *tally)
 	printf("\"%s_missed\": %u", tally->name, tally->missed);
 }
 
+static const char help[] =
+"usage: kapf-demo-heartbeats SOCKET...\n"
+"\n"
+"Sends the heartbeats of 20 nodes and the lease renewals of two controllers to\n"
+"the servers at these sockets, until SIGTERM; then prints what became of them.\n";
+
 int main(int argc, char **argv)
 {
 	static struct sender senders[KUBELETS + 2];
@@ -181,8 +188,9 @@ int main(int argc, char **argv)
 	unsigned int i;
 	int signal;
 
-	if (argc < 2) {
-		fputs("usage: kapf-demo-heartbeats SOCKET...\n", stderr);
+	help_if_asked(argc, argv, help);
+	if (argc < 2 || argv[1][0] == '-') {
+		fputs(help, stderr);
 		return 2;
 	}
 	sigemptyset(&terminate);

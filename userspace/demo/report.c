@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "array_size.h"
+#include "help.h"
 
 #define MIB 1048576.0
 
@@ -165,13 +166,20 @@ static int judge(struct json_object *all)
 		      busy, calm, bound);
 }
 
+static const char help[] =
+"usage: kapf-demo-report RESULTS.json\n"
+"\n"
+"Prints the figures of kapf-demo as a table, and fails when the cure does not\n"
+"show.\n";
+
 int main(int argc, char **argv)
 {
 	struct json_object *all;
 	int failed;
 
+	help_if_asked(argc, argv, help);
 	if (argc != 2) {
-		fputs("usage: kapf-demo-report RESULTS.json\n", stderr);
+		fputs(help, stderr);
 		return 2;
 	}
 	all = json_object_from_file(argv[1]);

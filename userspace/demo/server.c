@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "help.h"
 #include "objects.h"
 #include "wire.h"
 
@@ -125,14 +126,20 @@ static void set_up_heap(void)
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
+static const char help[] =
+"usage: kapf-demo-server [--admission] NAME SOCKET\n"
+"\n"
+"Serves LISTs and heartbeats at a socket; with --admission only when kapf admits\n"
+"them to the server of this name.\n";
+
 int main(int argc, char **argv)
 {
 	bool admission = argc == 4 && !strcmp(argv[1], "--admission");
 	struct kapf_error error;
 
+	help_if_asked(argc, argv, help);
 	if (!admission && argc != 3) {
-		fputs("usage: kapf-demo-server [--admission] NAME SOCKET\n",
-		      stderr);
+		fputs(help, stderr);
 		return 2;
 	}
 	set_up_heap();
