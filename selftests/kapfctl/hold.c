@@ -61,6 +61,7 @@ static void *hold(void *unused)
 
 int main(int argc, char **argv)
 {
+	struct kapf_server server = {};
 	struct kapf_error err;
 	pthread_t *threads;
 	int i, count;
@@ -69,10 +70,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: hold SERVER USER VERB COUNT\n");
 		return 2;
 	}
+	server.name = argv[1];
 	digest.user = argv[2];
 	digest.verb = argv[3];
 	count = atoi(argv[4]);
-	if (kapf_session_open(&session, NULL, argv[1], 0, &err) < 0) {
+	if (kapf_session_open(&session, &server, &err) < 0) {
 		fprintf(stderr, "hold: %s\n", err.text);
 		return 1;
 	}

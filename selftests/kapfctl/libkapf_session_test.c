@@ -73,6 +73,17 @@ static bool is_uid_of(int control, const struct kapf_ticket *ticket,
 	return same;
 }
 
+static int open_server(struct kapf_session **session, const char *node,
+		       const char *name, unsigned int slots,
+		       struct kapf_error *err)
+{
+	const struct kapf_server server = {
+		.node = node, .name = name, .slots = slots,
+	};
+
+	return kapf_session_open(session, &server, err);
+}
+
 FIXTURE(session)
 {
 	int control;
@@ -100,8 +111,8 @@ FIXTURE_SETUP(session)
 	self->control = open_node(CONTROL_NODE, O_RDWR);
 	set_up_bare(self->control);
 	configure(self->control, 100);
-	ASSERT_EQ(0, kapf_session_open(&self->session, NULL, "library",
-				       variant->slots, NULL));
+	ASSERT_EQ(0, open_server(&self->session, NULL, "library",
+				 variant->slots, NULL));
 }
 
 FIXTURE_TEARDOWN(session)
@@ -198,8 +209,8 @@ TEST_F(session, refused_by_rules_of_the_past)
 
 	set_up_bare(self->control);
 	kapf_session_close(self->session);
-	ASSERT_EQ(0, kapf_session_open(&self->session, NULL, "library",
-				       variant->slots, NULL));
+	ASSERT_EQ(0, open_server(&self->session, NULL, "library",
+				 variant->slots, NULL));
 	configure(self->control, 100);
 	fd = open_session(8);
 	schema = schema_id(self->control, "catch-all");
@@ -370,35 +381,246 @@ TEST_F(session, belongs_to_its_process)
 				&self->ticket));
 }
 
+/* Requests whose decision comes by a callback */
+
+struct decisions {
+	struct kapf_ticket tickets[8];
+	size_t nr;
+};
+
+static void decided(struct kapf_session *session,
+		    const struct kapf_ticket *ticket, void *user)
+{
+	struct decisions *decisions = user;
+
+	(void)session;
+	if (decisions->nr == ARRAY_SIZE(decisions->tickets))
+		die("too many decisions");
+	decisions->tickets[decisions->nr++] = *ticket;
+}
+
+FIXTURE(async)
+{
+	int control;
+	int fd;
+	struct kapf_session *session;
+	struct kapf_ticket tickets[3];
+	struct decisions decisions;
+};
+
+/* The level "test" has 2 seats, of 2 x 1000 / 1005 and rounded up. */
+FIXTURE_SETUP(async)
+{
+	size_t i;
+
+	self->control = open_node(CONTROL_NODE, O_RDWR);
+	set_up_bare(self->control);
+	configure(self->control, 2);
+	ASSERT_EQ(0, open_server(&self->session, NULL, "async", 3, NULL));
+	self->fd = kapf_session_fd(self->session);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, kapf_submit(self->session, &digest, NULL, 0,
+					 decided, &self->decisions,
+					 &self->tickets[i]));
+		ASSERT_EQ(KAPF_EXECUTE, self->tickets[i].verdict);
+	}
+	ASSERT_EQ(0, kapf_submit(self->session, &digest, NULL, 0, decided,
+				 &self->decisions, &self->tickets[2]));
+	ASSERT_EQ(KAPF_QUEUED, self->tickets[2].verdict);
+}
+
+FIXTURE_TEARDOWN(async)
+{
+	kapf_session_close(self->session);
+	close(self->control);
+}
+
+TEST_F(async, told_of_the_grant)
+{
+	struct kapf_ticket *granted = &self->decisions.tickets[0];
+
+	EXPECT_EQ(0, poll_now(self->fd) & POLLIN);
+	EXPECT_EQ(0, kapf_pump(self->session));
+	EXPECT_EQ(0, kapf_finish(self->session, &self->tickets[0]));
+	EXPECT_EQ(POLLIN, poll_now(self->fd) & POLLIN);
+	EXPECT_EQ(1, kapf_pump(self->session));
+	EXPECT_EQ(0, kapf_pump(self->session));
+	ASSERT_EQ(1, self->decisions.nr);
+	EXPECT_EQ(KAPF_EXECUTE, granted->verdict);
+	EXPECT_EQ(self->tickets[2].slot, granted->slot);
+	EXPECT_TRUE(is_uid_of(self->control, granted, "test"));
+	EXPECT_EQ(0, kapf_finish(self->session, granted));
+	EXPECT_EQ(0, kapf_finish(self->session, &self->tickets[1]));
+	EXPECT_EQ(0, seats_in_use(self->control, "test"));
+}
+
+/* All three slots are taken, until one is finished or refused. */
+TEST_F(async, no_slot_is_left)
+{
+	struct kapf_ticket ticket;
+
+	EXPECT_EQ(-EAGAIN, kapf_submit(self->session, &digest, NULL, 0, decided,
+				       &self->decisions, &ticket));
+	EXPECT_EQ(0, kapf_cancel(self->session, &self->tickets[2]));
+	EXPECT_EQ(-EALREADY, kapf_cancel(self->session, &self->tickets[2]));
+	EXPECT_EQ(1, kapf_pump(self->session));
+	ASSERT_EQ(1, self->decisions.nr);
+	EXPECT_EQ(KAPF_CANCELLED, self->decisions.tickets[0].verdict);
+	EXPECT_EQ(0, kapf_submit(self->session, &digest, NULL, MSEC, decided,
+				 &self->decisions, &ticket));
+	EXPECT_EQ(KAPF_QUEUED, ticket.verdict);
+	EXPECT_EQ(self->tickets[2].slot, ticket.slot);
+}
+
+TEST_F(async, told_of_the_time_out)
+{
+	struct pollfd poller = { .fd = self->fd, .events = POLLIN };
+	struct kapf_ticket ticket;
+
+	EXPECT_EQ(0, kapf_cancel(self->session, &self->tickets[2]));
+	EXPECT_EQ(1, kapf_pump(self->session));
+	EXPECT_EQ(0, kapf_submit(self->session, &digest, NULL, 20 * MSEC,
+				 decided, &self->decisions, &ticket));
+	EXPECT_EQ(1, poll(&poller, 1, 10000));
+	EXPECT_EQ(1, kapf_pump(self->session));
+	ASSERT_EQ(2, self->decisions.nr);
+	EXPECT_EQ(KAPF_TIME_OUT, self->decisions.tickets[1].verdict);
+	EXPECT_EQ(1, self->decisions.tickets[1].retry_after);
+}
+
+/* Waiting and being told of it go together in one session. */
+TEST_F(async, beside_one_that_waits)
+{
+	struct kapf_ticket ticket;
+
+	EXPECT_EQ(0, kapf_cancel(self->session, &self->tickets[2]));
+	EXPECT_EQ(1, kapf_pump(self->session));
+	EXPECT_EQ(0, kapf_admit(self->session, &digest, NULL, 10 * MSEC,
+				&ticket));
+	EXPECT_EQ(KAPF_TIME_OUT, ticket.verdict);
+	EXPECT_EQ(0, kapf_finish(self->session, &self->tickets[0]));
+	EXPECT_EQ(0, kapf_admit(self->session, &digest, NULL, 0, &ticket));
+	EXPECT_EQ(KAPF_EXECUTE, ticket.verdict);
+	EXPECT_EQ(0, kapf_pump(self->session));
+}
+
+/* A callback that goes on with the session: finish, and submit anew. */
+static void relay(struct kapf_session *session,
+		  const struct kapf_ticket *ticket, void *user)
+{
+	struct kapf_ticket next;
+	int *left = user;
+
+	if (ticket->verdict != KAPF_EXECUTE ||
+	    kapf_finish(session, ticket) ||
+	    (--*left && (kapf_submit(session, &digest, NULL, 0, relay, user,
+				     &next) ||
+			 next.verdict != KAPF_EXECUTE ||
+			 kapf_finish(session, &next))))
+		die("relay");
+}
+
+TEST_F(async, callback_uses_the_session)
+{
+	int left = 2;
+
+	EXPECT_EQ(0, kapf_cancel(self->session, &self->tickets[2]));
+	EXPECT_EQ(1, kapf_pump(self->session));
+	EXPECT_EQ(0, kapf_submit(self->session, &digest, NULL, 0, relay, &left,
+				 &self->tickets[2]));
+	EXPECT_EQ(KAPF_QUEUED, self->tickets[2].verdict);
+	EXPECT_EQ(0, kapf_finish(self->session, &self->tickets[0]));
+	EXPECT_EQ(1, kapf_pump(self->session));
+	EXPECT_EQ(1, left);
+	EXPECT_EQ(0, kapf_finish(self->session, &self->tickets[1]));
+	EXPECT_EQ(0, seats_in_use(self->control, "test"));
+}
+
+TEST_F(async, belongs_to_its_process)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(kapf_pump(self->session) != -EPERM ||
+		      kapf_cancel(self->session, &self->tickets[2]) != -EPERM);
+	EXPECT_EQ(0, reap(child));
+}
+
+/* Tenants */
+
+/* The schema "test" of a tenant's servers, one flow for each user. */
+static const char tenant_manifest[] =
+	"{kind: FlowSchema, metadata: {name: test},\n"
+	" apiVersion: flowcontrol.apiserver.k8s.io/v1, spec: {\n"
+	" priorityLevelConfiguration: {name: test}, matchingPrecedence: 100,\n"
+	" distinguisherMethod: {type: ByUser}, rules: [{subjects: [{kind: Group,\n"
+	" group: {name: 'kapf:tenant:blue'}}], resourceRules: [{verbs: ['*'],\n"
+	" apiGroups: ['*'], resources: ['*'], namespaces: ['*']}]}]}}\n";
+
+TEST(tenants_have_groups_of_their_own)
+{
+	static const char *const tenants[] = { NULL, "blue", "red" };
+	static const char *const claimed[] = {
+		"system:authenticated", "kapf:tenant:blue",
+	};
+	struct kapf_digest claiming = digest;
+	struct kapf_configuration *config;
+	struct kapf_server server = { .name = "web", .slots = 1 };
+	int control = open_node(CONTROL_NODE, O_RDWR);
+	struct kapf_session *session;
+	struct kapf_ticket ticket;
+	struct kapf_error err;
+	size_t i;
+
+	set_up_bare(control);
+	configure(control, 100);
+	ASSERT_EQ(0, kapf_config_read(&config, control, NULL));
+	ASSERT_EQ(0, kapf_config_merge(config, tenant_manifest,
+				       strlen(tenant_manifest), "tenant",
+				       &err));
+	ASSERT_EQ(0, kapf_config_write(config, control, &err));
+	kapf_config_free(config);
+	claiming.groups = claimed;
+	claiming.nr_groups = ARRAY_SIZE(claimed);
+	for (i = 0; i < ARRAY_SIZE(tenants); i++) {
+		server.tenant = tenants[i];
+		ASSERT_EQ(0, kapf_session_open(&session, &server, &err));
+		ASSERT_EQ(0, kapf_admit(session, &claiming, NULL, 0, &ticket));
+		EXPECT_EQ(i == 1, is_uid_of(control, &ticket, "test"));
+		kapf_session_close(session);
+	}
+	server.tenant = "Blue";
+	EXPECT_EQ(-EINVAL, kapf_session_open(&session, &server, &err));
+	EXPECT_NE(NULL, strstr(err.text, "of tenant \"Blue\""));
+	close(control);
+}
+
 TEST(opening_says_why_it_fails)
 {
 	struct kapf_session *session;
 	struct kapf_error err;
 	char name[100];
 
-	EXPECT_EQ(-ENOENT, kapf_session_open(&session, "/dev/none", "a", 1,
-					     &err));
+	EXPECT_EQ(-ENOENT, open_server(&session, "/dev/none", "a", 1, &err));
 	EXPECT_STREQ("/dev/none: No such file or directory", err.text);
-	EXPECT_EQ(-ENOTTY, kapf_session_open(&session, "/dev/null", "a", 1,
-					     &err));
+	EXPECT_EQ(-ENOTTY, open_server(&session, "/dev/null", "a", 1, &err));
 	EXPECT_NE(NULL, strstr(err.text, "not a node of kapf"));
 
-	EXPECT_EQ(-EINVAL, kapf_session_open(&session, NULL, "Web", 1, &err));
+	EXPECT_EQ(-EINVAL, open_server(&session, NULL, "Web", 1, &err));
 	EXPECT_NE(NULL, strstr(err.text, "server \"Web\""));
 	memset(name, 'a', sizeof(name));
 	name[64] = '\0';
-	EXPECT_EQ(-EINVAL, kapf_session_open(&session, NULL, name, 1, &err));
-	EXPECT_EQ(-EINVAL, kapf_session_open(&session, NULL, "web", ~0u,
-					     &err));
+	EXPECT_EQ(-EINVAL, open_server(&session, NULL, name, 1, &err));
+	EXPECT_EQ(-EINVAL, open_server(&session, NULL, "web", ~0u, &err));
 	EXPECT_NE(NULL, strstr(err.text, "4294967295 slots"));
 	EXPECT_NE(NULL, strstr(err.text,
 			       "slots are 1 to max_inflight of the module"));
-	EXPECT_EQ(-ENOTTY, kapf_session_open(&session, KAPF_CONTROL_NODE, "web",
-					     1, &err));
+	EXPECT_EQ(-ENOTTY, open_server(&session, KAPF_CONTROL_NODE, "web", 1,
+				       &err));
 	EXPECT_NE(NULL, strstr(err.text, "a submit node: " KAPF_SUBMIT_NODE));
 
 	name[63] = '\0';
-	ASSERT_EQ(0, kapf_session_open(&session, NULL, name, 1, &err));
+	ASSERT_EQ(0, open_server(&session, NULL, name, 1, &err));
 	kapf_session_close(session);
 	kapf_session_close(NULL);
 }
@@ -411,7 +633,7 @@ TEST(too_many_sessions_name_the_limit)
 	int ret = 0;
 
 	while (!ret && nr < ARRAY_SIZE(sessions)) {
-		ret = kapf_session_open(&sessions[nr], NULL, "web", 1, &err);
+		ret = open_server(&sessions[nr], NULL, "web", 1, &err);
 		nr += !ret;
 	}
 	EXPECT_EQ(-EDQUOT, ret);

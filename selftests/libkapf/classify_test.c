@@ -30,6 +30,7 @@
 	  .groups = (const char *const[]){ __VA_ARGS__ }, \
 	  .nr_groups = sizeof((const char *const[]){ __VA_ARGS__ }) / \
 		       sizeof(char *) }
+#define TENANT(name)	{ .user = "u", .is_resource = true, .tenant = (name) }
 #define GET(path_)	{ .verb = "get", .path = (path_) }
 #define PODS(...) \
 	{ .is_resource = true, .verb = "list", .resource = "pods", __VA_ARGS__ }
@@ -47,6 +48,12 @@ static const struct {
 	{ FOR_GROUP("g"), GROUPS("f", "gg"), false },
 	{ FOR_GROUP("g"), USER("g"), false },
 	{ FOR_GROUP("'*'"), USER("u"), true },
+	{ FOR_GROUP("'kapf:tenant:t'"), TENANT("t"), true },
+	{ FOR_GROUP("'kapf:tenant:t'"), TENANT("tt"), false },
+	{ FOR_GROUP("'kapf:tenant:'"), TENANT(""), false },
+	{ FOR_GROUP("'kapf:tenant:t'"), USER("u"), false },
+	{ FOR_GROUP("'kapf:tenant:t'"), GROUPS("kapf:tenant:t"), false },
+	{ FOR_USER("'kapf:tenant:t'"), USER("kapf:tenant:t"), true },
 	{ FOR_ACCOUNT("s"), USER("system:serviceaccount:ns:s"), true },
 	{ FOR_ACCOUNT("s"), USER("system:serviceaccount:ns:st"), false },
 	{ FOR_ACCOUNT("s"), USER("system:serviceaccount:nst:s"), false },
@@ -242,9 +249,14 @@ static void test_flows(void)
 	struct kapf_flow_schema schema = { .distinguisher = KAPF_BY_NONE };
 
 	for (size_t i = 0; i < SIZE(hashes); i++)
-		ok(kapf_flow_hash(hashes[i].schema, hashes[i].distinguisher) ==
+		ok(kapf_flow_hash(hashes[i].schema, NULL,
+				  hashes[i].distinguisher) ==
 		   hashes[i].hash, "flow: hash of %s, %s", hashes[i].schema,
 		   hashes[i].distinguisher);
+	ok(kapf_flow_hash("catch-all", "", "system:anonymous") ==
+	   hashes[0].hash, "flow: of no tenant");
+	ok(kapf_flow_hash("catch-all", "blue", "system:anonymous") ==
+	   0xecc1b592b704d1e9, "flow: of a tenant");
 	ok(!*kapf_flow_distinguisher(&schema, &digest), "flow: one for all");
 	schema.distinguisher = KAPF_BY_USER;
 	ok(!strcmp(kapf_flow_distinguisher(&schema, &digest), "u") &&

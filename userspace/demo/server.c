@@ -135,6 +135,7 @@ static const char help[] =
 int main(int argc, char **argv)
 {
 	bool admission = argc == 4 && !strcmp(argv[1], "--admission");
+	struct kapf_server server = { .slots = SLOTS };
 	struct kapf_error error;
 
 	help_if_asked(argc, argv, help);
@@ -143,8 +144,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	set_up_heap();
-	if (admission && kapf_session_open(&session, NULL, argv[argc - 2],
-					   SLOTS, &error))
+	server.name = argv[argc - 2];
+	if (admission && kapf_session_open(&session, &server, &error))
 		errx(1, "%s", error.text);
 	accept_forever(listen_on(argv[argc - 1]));
 }

@@ -38,7 +38,7 @@ static void classify(const struct kapf_configuration *config,
 
 	level = kapf_config_level(config, schema->level);
 	distinguisher = kapf_flow_distinguisher(schema, digest);
-	hash = kapf_flow_hash(schema->name, distinguisher);
+	hash = kapf_flow_hash(schema->name, digest->tenant, distinguisher);
 
 	printf("FlowSchema:     %s\n", schema->name);
 	printf("PriorityLevel:  %s\n", schema->level);

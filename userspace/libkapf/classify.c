@@ -8,6 +8,7 @@
 #include "internal.h"
 
 #define SERVICE_ACCOUNT_PREFIX "system:serviceaccount:"
+#define TENANT_PREFIX "kapf:tenant:"
 
 static const char *text(const char *string)
 {
@@ -53,12 +54,17 @@ static bool is_service_account(const struct kapf_subject *subject,
 static bool matches_subject(const struct kapf_subject *subject,
 			    const struct kapf_digest *digest)
 {
+	const char *tenant;
+
 	if (subject->kind == KAPF_SERVICE_ACCOUNT)
 		return is_service_account(subject, text(digest->user));
 	if (!strcmp(subject->name, "*"))
 		return true;
 	if (subject->kind == KAPF_USER)
 		return !strcmp(subject->name, text(digest->user));
+	tenant = after(subject->name, TENANT_PREFIX);
+	if (tenant)
+		return *tenant && !strcmp(tenant, text(digest->tenant));
 	for (size_t i = 0; i < digest->nr_groups; i++)
 		if (!strcmp(subject->name, text(digest->groups[i])))
 			return true;

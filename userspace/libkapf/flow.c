@@ -20,14 +20,18 @@ const char *kapf_flow_distinguisher(const struct kapf_flow_schema *schema,
 	return distinguisher ? distinguisher : "";
 }
 
-uint64_t kapf_flow_hash(const char *schema, const char *distinguisher)
+uint64_t kapf_flow_hash(const char *schema, const char *tenant,
+			const char *distinguisher)
 {
 	uint8_t digest[sizeof(uint64_t)];
 	struct sha256_ctx context;
 	uint64_t hash = 0;
 
 	sha256_init(&context);
-	/* with its NUL */
+	/* Each with its NUL */
+	if (tenant && *tenant)
+		sha256_update(&context, strlen(tenant) + 1,
+			      (const uint8_t *)tenant);
 	sha256_update(&context, strlen(schema) + 1, (const uint8_t *)schema);
 	sha256_update(&context, strlen(distinguisher),
 		      (const uint8_t *)distinguisher);

@@ -57,8 +57,12 @@ struct kapf_error {
  * @ns: namespace of resource requests; "" for all namespaces or cluster scope
  * @name: resource requests, or ""
  * @path: of the URL; what nonResourceURLs are compared with
+ * @tenant: control plane that is asked, where several share the instance: the
+ *	request counts as one of the group kapf:tenant:NAME and its flow as another
+ *	one; NULL: that of the session, else ""
  *
- * NULL stands for "".
+ * NULL stands for "".  Of the groups those that begin with kapf:tenant: are not
+ * believed: only @tenant puts a request into such a one.
  */
 struct kapf_digest {
 	const char *user;
@@ -73,6 +77,7 @@ struct kapf_digest {
 	const char *ns;
 	const char *name;
 	const char *path;
+	const char *tenant;
 };
 
 /**
@@ -106,21 +111,33 @@ int kapf_get_info(int fd, struct kapf_info *info, struct kapf_error *err);
 struct kapf_session;
 
 /**
- * kapf_session_open() - open a submit node and attach to it
- * @session: out
- * @path: the node; NULL: KAPF_SUBMIT_NODE
- * @server: name of this server, of [a-z0-9.-], 1 to 63 characters
+ * struct kapf_server - who opens a session
+ * @node: the submit node; NULL: KAPF_SUBMIT_NODE
+ * @name: of this server, of [a-z0-9.-], 1 to 63 characters
+ * @tenant: name of its control plane, likewise, where several share the instance;
+ *	NULL: none
  * @slots: most requests in flight at once; 0: the instance's max_inflight; each
  *	takes some 650 bytes of kernel memory, charged to the caller's memory cgroup
+ */
+struct kapf_server {
+	const char *node;
+	const char *name;
+	const char *tenant;
+	unsigned int slots;
+};
+
+/**
+ * kapf_session_open() - open a submit node and attach to it
+ * @session: out
+ * @server: who does so
  * @err: says why it failed; may be NULL
  *
  * The file is close-on-exec and belongs to the calling process alone.
  *
  * Return: 0, or an errno of open(2) or of KAPF_ATTACH (see linux/kapf.h).
  */
-int kapf_session_open(struct kapf_session **session, const char *path,
-		      const char *server, unsigned int slots,
-		      struct kapf_error *err);
+int kapf_session_open(struct kapf_session **session,
+		      const struct kapf_server *server, struct kapf_error *err);
 
 /**
  * kapf_session_close() - give back all seats of a session, and free it
@@ -130,7 +147,8 @@ void kapf_session_close(struct kapf_session *session);
 
 /**
  * struct kapf_ticket - what became of an admission
- * @verdict: enum kapf_verdict; never KAPF_RECLASSIFY
+ * @verdict: enum kapf_verdict; KAPF_QUEUED only from kapf_submit(),
+ *	KAPF_RECLASSIFY only for its callback
  * @retry_after: s that a refused client should stay away, 1 to 32; else 0
  * @slot: for kapf_finish(), with KAPF_EXECUTE
  * @schema_uid: UID of the FlowSchema that matched
@@ -168,6 +186,72 @@ struct kapf_ticket {
 int kapf_admit(struct kapf_session *session, const struct kapf_digest *digest,
 	       const struct kapf_work *work, uint64_t max_wait,
 	       struct kapf_ticket *ticket);
+
+/**
+ * typedef kapf_decided_fn - a request that waited has been decided on
+ * @session: that it was submitted in
+ * @ticket: what became of it; with KAPF_EXECUTE to be finished
+ * @user: as given to kapf_submit()
+ *
+ * KAPF_RECLASSIFY: its FlowSchema is gone: submit it again.  KAPF_CANCELLED: by
+ * kapf_cancel().  It may call any function of the session.
+ */
+typedef void kapf_decided_fn(struct kapf_session *session,
+			     const struct kapf_ticket *ticket, void *user);
+
+/**
+ * kapf_submit() - classify a request, and be told of the decision
+ * @session: of this process
+ * @digest: the request; not needed any more afterwards
+ * @work: as kapf_admit()
+ * @max_wait: likewise
+ * @decided: whom kapf_pump() tells, where the verdict is KAPF_QUEUED
+ * @user: likewise
+ * @ticket: out; with KAPF_QUEUED for kapf_cancel()
+ *
+ * Like kapf_admit(), but does not wait for seats: where the request has to, the
+ * verdict is KAPF_QUEUED, and @decided is called once, maybe before this returns
+ * when another thread pumps.  It does wait for the configuration to be read, or
+ * to be replaced.
+ *
+ * Return: as kapf_admit(); -EAGAIN also when all slots of the session are taken.
+ */
+int kapf_submit(struct kapf_session *session, const struct kapf_digest *digest,
+		const struct kapf_work *work, uint64_t max_wait,
+		kapf_decided_fn *decided, void *user,
+		struct kapf_ticket *ticket);
+
+/**
+ * kapf_session_fd() - what to poll
+ * @session: of this process
+ *
+ * Return: a file descriptor, readable (EPOLLIN) when kapf_pump() has something
+ * to do; EPOLLHUP: the session has ended.  It stays the session's.
+ */
+int kapf_session_fd(const struct kapf_session *session);
+
+/**
+ * kapf_pump() - tell of all decisions that have been made
+ * @session: of this process
+ *
+ * Calls kapf_decided_fn in the calling thread, and does not wait.
+ *
+ * Return: how many it has told of, or an errno of KAPF_SUBMIT.
+ */
+int kapf_pump(struct kapf_session *session);
+
+/**
+ * kapf_cancel() - a request is not to be served after all
+ * @session: of this process
+ * @ticket: from kapf_submit(), with KAPF_QUEUED
+ *
+ * Where it returns 0 the callback is called, by kapf_pump(), with
+ * KAPF_CANCELLED; else with what had been decided before.
+ *
+ * Return: 0 or an errno of KAPF_CANCEL; do not call it once the callback has
+ * been called.
+ */
+int kapf_cancel(struct kapf_session *session, const struct kapf_ticket *ticket);
 
 /**
  * kapf_finish() - a request has been served
@@ -386,12 +470,14 @@ const char *kapf_flow_distinguisher(const struct kapf_flow_schema *schema,
 /**
  * kapf_flow_hash() - identity of a flow
  * @schema: name of the FlowSchema
+ * @tenant: that the request is one of; NULL or "": none
  * @distinguisher: of the flow
  *
  * Return: the first 8 bytes, little endian, of SHA-256(schema, 0,
- * distinguisher).
+ * distinguisher), or of SHA-256(tenant, 0, schema, 0, distinguisher).
  */
-uint64_t kapf_flow_hash(const char *schema, const char *distinguisher);
+uint64_t kapf_flow_hash(const char *schema, const char *tenant,
+			const char *distinguisher);
 
 /**
  * kapf_max_seats() - widest list that a level should be asked for
