@@ -16,6 +16,7 @@ help:
 	@echo 'tools          the library, kapfctl and the demo, in build/lib and build/bin'
 	@echo 'tests          the test programs, in build/selftests'
 	@echo 'check          build everything, check the style, run all tests, in all kernels'
+	@echo 'debug-kernel   build kernels that look for faults, into the cache'
 	@echo 'lint           check the style alone'
 	@echo 'demo           run the demo in a virtual machine'
 	@echo 'clean          remove build/'
@@ -33,6 +34,14 @@ endif
 build/deps.mk: FORCE
 	@scripts/deps $@
 
+# Sets DEBUG_KERNELS.
+ifneq ($(filter debug-kernel,$(MAKECMDGOALS)),)
+include build/debug.mk
+endif
+
+build/debug.mk: build/deps.mk FORCE
+	@scripts/debug-kernels $@
+
 modules: $(KERNELS:%=build/modules/%/kapf.ko)
 
 build/modules/%/kapf.ko: FORCE
@@ -48,6 +57,8 @@ tests: tools
 check:
 	@scripts/check $(KERNELS)
 
+debug-kernel: build/debug.mk
+
 lint:
 	@scripts/lint
 
@@ -56,4 +67,4 @@ demo: modules tools
 
 FORCE:
 
-.PHONY: all help clean modules tools tests check lint demo FORCE
+.PHONY: all help clean modules tools tests check debug-kernel lint demo FORCE
