@@ -16,7 +16,8 @@ help:
 	@echo 'tools          the library, kapfctl and the demo, in build/lib and build/bin'
 	@echo 'tests          the test programs, in build/selftests'
 	@echo 'check          build everything, check the style, run all tests, in all kernels'
-	@echo 'debug-kernel   build kernels that look for faults, into the cache'
+	@echo 'check-debug    run the tests in kernels that look for faults and leaks'
+	@echo 'debug-kernel   build those kernels, into the cache'
 	@echo 'lint           check the style alone'
 	@echo 'demo           run the demo in a virtual machine'
 	@echo 'clean          remove build/'
@@ -35,7 +36,7 @@ build/deps.mk: FORCE
 	@scripts/deps $@
 
 # Sets DEBUG_KERNELS.
-ifneq ($(filter debug-kernel,$(MAKECMDGOALS)),)
+ifneq ($(filter debug-kernel check-debug,$(MAKECMDGOALS)),)
 include build/debug.mk
 endif
 
@@ -57,7 +58,11 @@ tests: tools
 check:
 	@scripts/check $(KERNELS)
 
+check-debug:
+	@scripts/check --debug $(DEBUG_KERNELS)
+
 debug-kernel: build/debug.mk
+	@:
 
 lint:
 	@scripts/lint
@@ -67,4 +72,5 @@ demo: modules tools
 
 FORCE:
 
-.PHONY: all help clean modules tools tests check debug-kernel lint demo FORCE
+.PHONY: all help clean modules tools tests check check-debug debug-kernel \
+	lint demo FORCE
