@@ -255,6 +255,18 @@ mkdir "$tmp/empty"
 dry_run -f "$tmp/empty"
 exits "an empty directory is refused" 1
 says "says what it lacks" err "$tmp/empty: no *.yaml, *.yml or *.json in it"
+empty "and prints nothing" out
+dry_run -f "$tmp/dir" -f "$tmp/empty"
+exits "also beside another" 1
+dry_run -f "$tmp/empty" --defaults
+exits "but not beside the defaults" 0
+says "which are applied" out "$prefix/workload-low created (dry run)"
+says "with a word of what is lacking" err "$tmp/empty: no *.yaml"
+run "$kapfctl" classify -f "$tmp/empty" --user alice --verb get --path /
+exits "classify refuses it" 1
+run "$kapfctl" classify --defaults -f "$tmp/empty" --user alice --verb get \
+	--path /
+exits "but not beside the defaults" 0
 dry_run -f "$tmp/none.yaml"
 exits "a missing file is refused" 1
 says "names it" err "kapfctl: $tmp/none.yaml: No such file"

@@ -413,6 +413,8 @@ static int take_options(struct job *job, bool *dry_run, int argc, char **argv)
 		return usage_error(&apply_command,
 				   "\"%s\" is too much: files are named by -f",
 				   argv[optind]);
+	if (job->manifests.empty && !job->defaults)
+		return REFUSED;
 	if (!job->manifests.nr && !job->defaults && job->reads < 0 &&
 	    job->writes < 0)
 		return usage_error(&apply_command, "nothing to apply");
@@ -448,7 +450,8 @@ const struct command apply_command = {
 "Merges FlowSchemas and PriorityLevelConfigurations into the configuration,\n"
 "whole or not at all.  Says which levels gain and lose seats, and warns of\n"
 "FlowSchemas whose level does not exist.  Of a directory, takes *.yaml, *.yml and\n"
-"*.json in the order of their names.\n"
+"*.json in the order of their names; it may have none of them only beside\n"
+"--defaults.\n"
 "\n"
 "  -f, --filename PATH  file, directory, or - for standard input; may be\n"
 "                       repeated\n"

@@ -292,6 +292,8 @@ static int classify_main(int argc, char **argv)
 				  usage_error(&classify_command,
 					      "\"%s\" is too much",
 					      argv[optind]);
+	if (status == DONE && manifests.empty && !defaults)
+		status = REFUSED;
 	if (status != DONE)
 		goto out;
 	config = read_rules(&manifests, defaults);

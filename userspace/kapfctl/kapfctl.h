@@ -128,10 +128,12 @@ struct manifest {
  * struct manifests - all files that a command was given
  * @all: they
  * @nr: how many
+ * @empty: a directory had none
  */
 struct manifests {
 	struct manifest *all;
 	size_t nr;
+	bool empty;
 };
 
 int read_manifests(struct manifests *manifests, const char *path);

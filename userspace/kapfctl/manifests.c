@@ -75,7 +75,7 @@ static int read_directory(struct manifests *manifests, const char *path)
 	}
 	if (!nr) {
 		complain("%s: no *.yaml, *.yml or *.json in it", path);
-		ret = -1;
+		manifests->empty = true;
 	}
 	while (len && path[len - 1] == '/')
 		len--;
@@ -96,6 +96,9 @@ static int read_directory(struct manifests *manifests, const char *path)
  * read_manifests() - read what one -f names
  * @manifests: what was read before; files are added
  * @path: a file, a directory or "-"
+ *
+ * Complains of a directory without manifests, too, which is for the caller to
+ * refuse.
  *
  * Return: 0 or -1.
  */
