@@ -4,9 +4,20 @@
 # build/.
 
 MAKEFLAGS += --no-print-directory
+include version.mk
 # libkapf first: the others are linked with it.
 USERSPACE := $(patsubst %/Makefile,%,$(wildcard userspace/libkapf/Makefile) \
 	$(filter-out userspace/libkapf/%,$(wildcard userspace/*/Makefile)))
+
+# Where `make install` puts things; below DESTDIR, if that is given.
+prefix = /usr/local
+bindir = $(prefix)/bin
+libdir = $(prefix)/lib
+includedir = $(prefix)/include
+pkgconfigdir = $(libdir)/pkgconfig
+sysconfdir = /etc
+INSTALL_VARIABLES := KAPF_VERSION DESTDIR prefix bindir libdir includedir \
+	pkgconfigdir sysconfdir
 
 all: modules tools tests
 
@@ -20,15 +31,19 @@ help:
 	@echo 'debug-kernel   build those kernels, into the cache'
 	@echo 'lint           check the style alone'
 	@echo 'demo           run the demo in a virtual machine'
+	@echo 'install        install what make tools has built, and what the machine'
+	@echo '               needs to run it; prefix, DESTDIR and others say where'
+	@echo 'uninstall      remove that'
 	@echo 'clean          remove build/'
 	@echo
-	@echo 'What is needed and lacking is installed first, by scripts/deps.'
+	@echo 'What is needed and lacking is installed first, by scripts/deps; but not by'
+	@echo 'install and uninstall, which may run as root.'
 
 clean:
 	rm -rf build
 
 # Sets KERNELS.
-ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean install uninstall,$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
 
@@ -70,7 +85,11 @@ lint:
 demo: modules tools
 	@userspace/demo/run
 
+install uninstall:
+	@env $(foreach name,$(INSTALL_VARIABLES),$(name)='$($(name))') \
+		scripts/install $@
+
 FORCE:
 
 .PHONY: all help clean modules tools tests check check-debug debug-kernel \
-	lint demo FORCE
+	lint demo install uninstall FORCE

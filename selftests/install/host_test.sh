@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# selftests/install/host_test.sh: what others build upon.  Prints TAP.
+# selftests/install/host_test.sh: what others build upon, and what `make
+# install` and `make uninstall` do, below a temporary directory.  Prints TAP.
 set -eu
 export LC_ALL=C
+unset MAKEFLAGS MFLAGS MAKELEVEL
 cd "$(dirname "$0")/../.."
 # shellcheck source=../kapfctl/tap.sh
 . selftests/kapfctl/tap.sh
@@ -32,5 +34,81 @@ run diff "$tmp/declared" "$tmp/exported"
 exits "the shared library exports these and nothing else" 0
 run readelf -d build/lib/libkapf.so.0
 says "its soname" out "soname: [libkapf.so.0]"
+
+# Installing
+
+root=$tmp/root
+version=$(sed -n 's/^KAPF_VERSION := //p' version.mk)
+
+# MODE PATH of all files
+installed() {
+	find "$root" ! -type d -printf '%m %P\n' | sort -k 2
+}
+
+# A machine has other things in these directories.
+mkdir -p "$root/usr/local/bin"
+: >"$root/usr/local/bin/another"
+installed >"$tmp/before"
+run make install DESTDIR="$root"
+exits "make install" 0
+installed >"$tmp/installed"
+sort -k 2 - "$tmp/before" >"$tmp/expected" <<END
+755 usr/local/bin/kapfctl
+644 usr/local/include/kapf/libkapf.h
+644 usr/local/include/kapf/linux/kapf.h
+644 usr/local/lib/libkapf.a
+777 usr/local/lib/libkapf.so
+755 usr/local/lib/libkapf.so.0
+644 usr/local/lib/pkgconfig/libkapf.pc
+END
+run diff "$tmp/expected" "$tmp/installed"
+exits "installs what it should" 0
+run make install DESTDIR="$root"
+exits "once more" 0
+installed >"$tmp/again"
+passes "is the same" cmp -s "$tmp/installed" "$tmp/again"
+run grep -rlE '@[A-Za-z_]+@' "$root"
+empty "nothing is left to be filled in" out
+run "$root/usr/local/bin/kapfctl" --version
+says "the tool has the version" out "kapfctl $version, "
+
+run make uninstall DESTDIR="$root"
+exits "make uninstall" 0
+installed >"$tmp/after"
+run diff "$tmp/before" "$tmp/after"
+exits "leaves what is not kapf's and nothing else" 0
+run find "$root" -name '*kapf*'
+empty "and no directory of kapf's" out
+run make uninstall DESTDIR="$root"
+exits "once more, with nothing there" 0
+
+# The installed library
+
+run make install prefix="$tmp/usr" sysconfdir="$tmp/etc"
+exits "make install with another prefix" 0
+export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig"
+program=selftests/install/program.c
+run pkg-config --modversion libkapf
+says "pkg-config knows the version" out "$version"
+# shellcheck disable=SC2046
+run gcc -Wall -Wextra -Werror -o "$tmp/shared" $program \
+	$(pkg-config --cflags --libs libkapf)
+exits "a program builds with the shared library" 0
+run readelf -d "$tmp/shared"
+says "which it needs" out "Shared library: [libkapf.so.0]"
+lacks "and not what that needs" out json
+run env LD_LIBRARY_PATH="$tmp/usr/lib" "$tmp/shared"
+exits "it runs" 0
+says "and classifies" out "global-default"
+# shellcheck disable=SC2046
+run gcc -static -Wall -Wextra -Werror -o "$tmp/static" $program \
+	$(pkg-config --static --cflags --libs libkapf)
+exits "a program builds with the static library" 0
+run "$tmp/static"
+exits "it runs" 0
+says "and classifies" out "global-default"
+run make uninstall prefix="$tmp/usr" sysconfdir="$tmp/etc"
+run find "$tmp/usr" "$tmp/etc" ! -type d
+empty "uninstalled from there, too" out
 
 finish
