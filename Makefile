@@ -16,8 +16,14 @@ libdir = $(prefix)/lib
 includedir = $(prefix)/include
 pkgconfigdir = $(libdir)/pkgconfig
 sysconfdir = /etc
+# systemd and udev look below /usr/local/lib, too.
+udevrulesdir = $(prefix)/lib/udev/rules.d
+sysusersdir = $(prefix)/lib/sysusers.d
+modulesloaddir = $(prefix)/lib/modules-load.d
+systemdsystemunitdir = $(prefix)/lib/systemd/system
 INSTALL_VARIABLES := KAPF_VERSION DESTDIR prefix bindir libdir includedir \
-	pkgconfigdir sysconfdir
+	pkgconfigdir sysconfdir udevrulesdir sysusersdir modulesloaddir \
+	systemdsystemunitdir
 
 all: modules tools tests
 

@@ -59,7 +59,11 @@ sort -k 2 - "$tmp/before" >"$tmp/expected" <<END
 644 usr/local/lib/libkapf.a
 777 usr/local/lib/libkapf.so
 755 usr/local/lib/libkapf.so.0
+644 usr/local/lib/modules-load.d/kapf.conf
 644 usr/local/lib/pkgconfig/libkapf.pc
+644 usr/local/lib/systemd/system/kapf.service
+644 usr/local/lib/sysusers.d/kapf.conf
+644 usr/local/lib/udev/rules.d/60-kapf.rules
 END
 run diff "$tmp/expected" "$tmp/installed"
 exits "installs what it should" 0
@@ -67,6 +71,7 @@ run make install DESTDIR="$root"
 exits "once more" 0
 installed >"$tmp/again"
 passes "is the same" cmp -s "$tmp/installed" "$tmp/again"
+passes "there is a place for manifests" [ -d "$root/etc/kapf" ]
 run grep -rlE '@[A-Za-z_]+@' "$root"
 empty "nothing is left to be filled in" out
 run "$root/usr/local/bin/kapfctl" --version
@@ -82,10 +87,18 @@ empty "and no directory of kapf's" out
 run make uninstall DESTDIR="$root"
 exits "once more, with nothing there" 0
 
+run make install DESTDIR="$root"
+: >"$root/etc/kapf/mine.yaml"
+run make uninstall DESTDIR="$root"
+passes "the operator's manifests stay" [ -e "$root/etc/kapf/mine.yaml" ]
+
 # The installed library
 
 run make install prefix="$tmp/usr" sysconfdir="$tmp/etc"
 exits "make install with another prefix" 0
+run systemd-analyze verify "$tmp/usr/lib/systemd/system/kapf.service"
+exits "systemd reads the unit" 0
+empty "without complaint" err
 export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig"
 program=selftests/install/program.c
 run pkg-config --modversion libkapf
