@@ -21,9 +21,11 @@ udevrulesdir = $(prefix)/lib/udev/rules.d
 sysusersdir = $(prefix)/lib/sysusers.d
 modulesloaddir = $(prefix)/lib/modules-load.d
 systemdsystemunitdir = $(prefix)/lib/systemd/system
+# Where dkms looks for the sources of modules.
+usrsrcdir = /usr/src
 INSTALL_VARIABLES := KAPF_VERSION DESTDIR prefix bindir libdir includedir \
 	pkgconfigdir sysconfdir udevrulesdir sysusersdir modulesloaddir \
-	systemdsystemunitdir
+	systemdsystemunitdir usrsrcdir
 
 all: modules tools tests
 

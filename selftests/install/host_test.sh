@@ -52,7 +52,12 @@ installed >"$tmp/before"
 run make install DESTDIR="$root"
 exits "make install" 0
 installed >"$tmp/installed"
-sort -k 2 - "$tmp/before" >"$tmp/expected" <<END
+source=usr/src/kapf-$version
+{
+	cat "$tmp/before" -
+	find Kbuild module uapi -name Kbuild -o -name '*.[ch]' |
+		sed "s|^|644 $source/|"
+} <<END | sort -k 2 >"$tmp/expected"
 755 usr/local/bin/kapfctl
 644 usr/local/include/kapf/libkapf.h
 644 usr/local/include/kapf/linux/kapf.h
@@ -64,6 +69,7 @@ sort -k 2 - "$tmp/before" >"$tmp/expected" <<END
 644 usr/local/lib/systemd/system/kapf.service
 644 usr/local/lib/sysusers.d/kapf.conf
 644 usr/local/lib/udev/rules.d/60-kapf.rules
+644 $source/dkms.conf
 END
 run diff "$tmp/expected" "$tmp/installed"
 exits "installs what it should" 0
@@ -94,7 +100,9 @@ passes "the operator's manifests stay" [ -e "$root/etc/kapf/mine.yaml" ]
 
 # The installed library
 
-run make install prefix="$tmp/usr" sysconfdir="$tmp/etc"
+where="prefix=$tmp/usr sysconfdir=$tmp/etc usrsrcdir=$tmp/src"
+# shellcheck disable=SC2086
+run make install $where
 exits "make install with another prefix" 0
 run systemd-analyze verify "$tmp/usr/lib/systemd/system/kapf.service"
 exits "systemd reads the unit" 0
@@ -120,8 +128,9 @@ exits "a program builds with the static library" 0
 run "$tmp/static"
 exits "it runs" 0
 says "and classifies" out "global-default"
-run make uninstall prefix="$tmp/usr" sysconfdir="$tmp/etc"
-run find "$tmp/usr" "$tmp/etc" ! -type d
+# shellcheck disable=SC2086
+run make uninstall $where
+run find "$tmp/usr" "$tmp/etc" "$tmp/src" ! -type d
 empty "uninstalled from there, too" out
 
 finish
