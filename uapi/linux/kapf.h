@@ -22,7 +22,9 @@
  * - A pointer travels as a 64 bit integer; 32 and 64 bit callers see the same
  *   layout.
  * - Every call may also return -EFAULT for memory that the caller may not use,
- *   and -ENOTTY where the node does not know the call.
+ *   and -ENOTTY where the node does not know the call.  An answer that cannot be
+ *   written is found out before anything is done, unless another thread takes the
+ *   memory away meanwhile.
  */
 #ifndef _UAPI_LINUX_KAPF_H
 #define _UAPI_LINUX_KAPF_H
