@@ -283,6 +283,31 @@ for value in alice update '/apis/apps/v1/namespaces/ns/pods/x\x2cy/status' ns \
 	column=$((column + 1))
 done
 
+queue=$(cell 2 3)
+run kapfctl dump queues
+exits "dump queues" 0
+says "in the reference's columns" out "PriorityLevelName, Index, PendingRequests, ExecutingRequests, SeatsInUse, NextDispatchR, InitialSeatsSum, MaxSeatsSum, TotalWorkSum"
+passes "a row for each queue" [ "$(grep -c '^tiny,' "$tmp/out")" = 4 ]
+passes "of each level that has some" [ "$(sed 1d "$tmp/out" | cut -d, -f1 |
+	uniq | tr '\n' ' ')" = "$(kapfctl get pl | sed 1d |
+	awk '$4 != "<none>" { printf "%s ", $1 }')" ]
+row=$(($(row_of tiny | head -n 1) + queue))
+column=1
+virtual=$(cell "$row" 6)
+passes "virtual time has passed" [ "$virtual" != 0.00000000ss ]
+passes "with 8 digits" [ "${#virtual} ${virtual#0.????????}" = "12 ss" ]
+# Each request is taken to execute for 3 ms.
+for value in tiny "$queue" 2 3 3 "$virtual" 2 2 0.00600000ss; do
+	shows "column $column" "$row" "$column" "$value"
+	column=$((column + 1))
+done
+row=$(row_of workload-low | tail -n 1)
+column=1
+for value in workload-low 127 0 0 0 0.00000000ss 0 0 0.00000000ss; do
+	shows "an idle queue, column $column" "$row" "$column" "$value"
+	column=$((column + 1))
+done
+
 queue_level late 1 4 >"$tmp/in"
 before=$(generation)
 run kapfctl apply -f -
@@ -349,7 +374,8 @@ run su -s /bin/sh nobody -c 'kapfctl status'
 exits "only root may look" 1
 says "says so" err "/dev/kapfctl0: no permission to open it for reading"
 
-for command in status "get fs" "dump requests" "apply --defaults"; do
+for command in status "get fs" "dump requests" "dump queues" \
+	"apply --defaults"; do
 	# shellcheck disable=SC2086
 	run kapfctl --device /dev/kapf0 $command
 	exits "the submit node is refused: $command" 1
@@ -369,5 +395,28 @@ for worker in $workers; do
 done
 run kapfctl get pl worker-1 worker-2 worker-3 worker-4 worker-5 worker-6
 exits "all changes are there" 0
+
+# Queues are of one configuration, also when another is applied meanwhile.
+
+queue_level shifting 1 4 >"$tmp/few.yaml"
+queue_level shifting 1 3000 >"$tmp/many.yaml"
+kapfctl apply -f "$tmp/few.yaml" >"$tmp/out"
+shift_queues() {
+	while [ ! -e "$tmp/stop" ]; do
+		kapfctl apply -f "$tmp/many.yaml"
+		kapfctl apply -f "$tmp/few.yaml"
+	done
+}
+shift_queues >"$tmp/shifted" 2>&1 &
+shifter=$!
+counts=
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	run kapfctl dump queues
+	counts="$counts $(grep -c '^shifting,' "$tmp/out")"
+done
+: >"$tmp/stop"
+wait "$shifter"
+passes "all queues, and none of another configuration: $counts" [ "$(
+	echo "$counts" | tr ' ' '\n' | grep -cxE '4|3000')" = 20 ]
 
 finish

@@ -105,12 +105,15 @@ for type in '' p pods. flow flowschemass flowschemas. flowschemas.v1 fs.apps \
 	fs.v2.flowcontrol.apiserver.k8s.io .flowcontrol.apiserver.k8s.io; do
 	refuses_to_run "\"$type\" cannot be got" get "$type"
 done
-refuses_to_run 'say what to dump' dump
-refuses_to_run '"queues" cannot be dumped' dump queues
-refuses_to_run '"queues" cannot be dumped' dump queues requests
+refuses_to_run 'say what to dump: priority-levels, queues or requests' dump
+refuses_to_run '"queue" cannot be dumped, only priority-levels, queues and requests' \
+	dump queue
+refuses_to_run '"pods" cannot be dumped' dump pods requests
 refuses_to_run '"foo" is too much' dump requests foo
 refuses_to_run '"bar" is too much' dump --details requests bar foo
+refuses_to_run '"foo" is too much' dump queues foo
 refuses_to_run '--details goes with requests' dump priority-levels --details
+refuses_to_run '--details goes with requests' dump queues --details
 refuses_to_run '"now" is too much' status now
 refuses_to_run '--user is missing' classify --verb get --path /
 refuses_to_run '--verb is missing' classify --user alice --path /
@@ -144,7 +147,7 @@ refuses_to_run 'try kapfctl classify --help' classify --user
 
 # No device
 
-for command in "apply --defaults" "get fs" "dump requests" status \
+for command in "apply --defaults" "get fs" "dump requests" "dump queues" status \
 	"classify --user alice --verb get --path /"; do
 	# shellcheck disable=SC2086
 	run "$kapfctl" --device "$tmp/none" $command

@@ -15,6 +15,9 @@
 /* Elements that are read in one call. */
 #define CHUNK 64
 
+/* Queues, of which the kernel reads some hundred at one moment. */
+#define QUEUE_CHUNK 1024
+
 /* A submit node knows GET_INFO, too, but nothing of other sessions. */
 static int check_control(int fd)
 {
@@ -221,6 +224,64 @@ void free_requests(struct request *requests, size_t nr)
 	for (i = 0; i < nr; i++)
 		free(requests[i].text);
 	free(requests);
+}
+
+/*
+ * All queues; only some when the configuration changes meanwhile, which
+ * @generation tells.
+ */
+static int read_all_queues(struct queues *queues, uint64_t *generation, int fd)
+{
+	struct kapf_get_queues get = {
+		.size = sizeof(get),
+		.queue_size = sizeof(*queues->all),
+	};
+
+	queues->nr = 0;
+	do {
+		queues->all = need(reallocarray(queues->all,
+						queues->nr + QUEUE_CHUNK,
+						sizeof(*queues->all)));
+		get.queues = (uintptr_t)(queues->all + queues->nr);
+		get.nr = QUEUE_CHUNK;
+		if (ioctl(fd, KAPF_GET_QUEUES, &get) < 0)
+			return failed("queues");
+		queues->nr += get.nr;
+	} while (get.nr && get.generation == queues->config->generation);
+	*generation = get.generation;
+	return 0;
+}
+
+/**
+ * read_queues() - read the queues of all levels
+ * @queues: out; to be freed in any case
+ * @fd: of the control node
+ *
+ * Return: 0 or -1.
+ */
+int read_queues(struct queues *queues, int fd)
+{
+	uint64_t generation;
+
+	*queues = (struct queues){ .nr = 0 };
+	do {
+		kapf_config_free(queues->config);
+		queues->config = read_config(fd);
+		if (!queues->config ||
+		    read_all_queues(queues, &generation, fd) < 0)
+			return -1;
+	} while (generation != queues->config->generation);
+	return 0;
+}
+
+/**
+ * free_queues() - free what read_queues() made
+ * @queues: they
+ */
+void free_queues(struct queues *queues)
+{
+	kapf_config_free(queues->config);
+	free(queues->all);
 }
 
 /**

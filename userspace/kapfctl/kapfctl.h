@@ -12,6 +12,9 @@
 
 #include "libkapf.h"
 
+/* A seat-second in the kernel's unit of work. */
+#define SEAT_SECOND 100000000
+
 #define API_GROUP "flowcontrol.apiserver.k8s.io"
 
 /* Exit status. */
@@ -89,6 +92,18 @@ struct state {
 };
 
 /**
+ * struct queues - configuration and queues of one generation
+ * @config: the configuration
+ * @all: the queues, as GET_QUEUES answered
+ * @nr: how many
+ */
+struct queues {
+	struct kapf_configuration *config;
+	struct kapf_queue_info *all;
+	size_t nr;
+};
+
+/**
  * struct request - a request in flight
  * @info: as GET_REQUESTS answered
  * @text: its label, and a NUL
@@ -108,7 +123,32 @@ const struct kapf_level_stats *level_stats(const struct state *state,
 					   uint32_t id);
 int read_requests(struct request **requests, size_t *nr, int fd);
 void free_requests(struct request *requests, size_t nr);
+int read_queues(struct queues *queues, int fd);
+void free_queues(struct queues *queues);
 int read_sessions(struct kapf_session_info **sessions, size_t *nr, int fd);
+
+/* grid.c */
+
+/**
+ * struct grid - a dump before it is printed
+ * @columns: number of cells in a row
+ * @cells: all cells, row by row
+ * @nr: number of cells
+ */
+struct grid {
+	size_t columns;
+	char **cells;
+	size_t nr;
+};
+
+void grid_cell(struct grid *grid, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void grid_cells(struct grid *grid, const char *const *cells, size_t nr);
+void grid_text(struct grid *grid, const char *text);
+void grid_time(struct grid *grid, uint64_t ns);
+void grid_duration(struct grid *grid, uint64_t ns);
+void grid_seat_seconds(struct grid *grid, uint64_t work);
+void grid_print(struct grid *grid);
 
 /* manifests.c */
 

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Grids on stdout, in the look of the debug dumps of a kube-apiserver.
+ *
+ * Cells end in a comma and are padded to the width of their column, but for the
+ * last one of a row.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kapfctl.h"
+
+#define NSEC_PER_SEC 1000000000ULL
+
+/* Columns are at least so wide. */
+#define MIN_WIDTH 8
+
+/**
+ * grid_cell() - add a cell
+ * @grid: where
+ * @format: of printf(3)
+ */
+void grid_cell(struct grid *grid, const char *format, ...)
+{
+	va_list args;
+
+	grid->cells = need(reallocarray(grid->cells, grid->nr + 1,
+					sizeof(*grid->cells)));
+	va_start(args, format);
+	if (vasprintf(&grid->cells[grid->nr++], format, args) < 0)
+		need(NULL);
+	va_end(args);
+}
+
+/**
+ * grid_cells() - add cells
+ * @grid: where
+ * @cells: texts that need no care
+ * @nr: how many
+ */
+void grid_cells(struct grid *grid, const char *const *cells, size_t nr)
+{
+	while (nr--)
+		grid_cell(grid, "%s", *cells++);
+}
+
+/* Bytes of the printable UTF-8 character that @text begins with; 0: none. */
+static size_t character(const char *text)
+{
+	static const uint32_t least[] = { 0x20, 0xa0, 0x800, 0x10000 };
+	unsigned char first = *text;
+	size_t i, more = (first >= 0xc0) + (first >= 0xe0) + (first >= 0xf0);
+	uint32_t code = more ? first & (0x3f >> more) : first;
+
+	for (i = 1; i <= more; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	if (code < least[more] || (!more && code > 0x7e) || first > 0xf4 ||
+	    code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	return more + 1;
+}
+
+/**
+ * grid_text() - add a cell with text that a client chose
+ * @grid: where
+ * @text: of which what would break the table or command a terminal is written
+ *	as \xHH, byte by byte
+ */
+void grid_text(struct grid *grid, const char *text)
+{
+	char *cell = need(malloc(4 * strlen(text) + 1)), *end = cell;
+	size_t len;
+
+	while (*text) {
+		len = character(text);
+		if (len && *text != ',' && *text != '\\')
+			end = mempcpy(end, text, len);
+		else
+			end += sprintf(end, "\\x%02x", (unsigned char)*text);
+		text += len ? len : 1;
+	}
+	*end = '\0';
+	grid_cell(grid, "%s", cell);
+	free(cell);
+}
+
+/* In characters: all bytes but those that continue one. */
+static size_t width_of(const char *cell)
+{
+	size_t width = 0;
+
+	while (*cell)
+		width += (*cell++ & 0xc0) != 0x80;
+	return width;
+}
+
+/**
+ * grid_print() - print a grid and free it
+ * @grid: it
+ */
+void grid_print(struct grid *grid)
+{
+	size_t *widths = need(calloc(grid->columns, sizeof(*widths)));
+	size_t i, column, width;
+
+	for (i = 0; i < grid->nr; i++) {
+		width = width_of(grid->cells[i]) + strlen(", ");
+		column = i % grid->columns;
+		if (width < MIN_WIDTH)
+			width = MIN_WIDTH;
+		if (widths[column] < width)
+			widths[column] = width;
+	}
+	for (i = 0; i < grid->nr; i++) {
+		column = i % grid->columns;
+		if (column == grid->columns - 1)
+			printf("%s\n", grid->cells[i]);
+		else
+			printf("%s,%*s", grid->cells[i],
+			       (int)(widths[column] - 1 -
+				     width_of(grid->cells[i])), "");
+		free(grid->cells[i]);
+	}
+	free(grid->cells);
+	free(widths);
+}
+
+/* A fraction without the zeros at its end: "" or ".5". */
+static void add_fraction(char *end, uint64_t part, int digits)
+{
+	int len = sprintf(end, ".%0*ju", digits, (uintmax_t)part);
+
+	while (len && (end[len - 1] == '0' || end[len - 1] == '.'))
+		end[--len] = '\0';
+}
+
+/**
+ * grid_time() - add a cell with a point in time
+ * @grid: where
+ * @ns: since 1970; 0: the zero time of Go
+ *
+ * RFC 3339 with as many digits as it takes.
+ */
+void grid_time(struct grid *grid, uint64_t ns)
+{
+	time_t seconds = ns / NSEC_PER_SEC;
+	char text[64];
+	struct tm utc;
+	size_t len;
+
+	if (!ns) {
+		grid_cell(grid, "0001-01-01T00:00:00Z");
+		return;
+	}
+	gmtime_r(&seconds, &utc);
+	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	add_fraction(text + len, ns % NSEC_PER_SEC, 9);
+	grid_cell(grid, "%sZ", text);
+}
+
+/**
+ * grid_duration() - add a cell with a duration
+ * @grid: where
+ * @ns: the duration
+ *
+ * As Go writes it: 0s, 1.5ms, 1h0m2.5s.
+ */
+void grid_duration(struct grid *grid, uint64_t ns)
+{
+	unsigned int seconds = ns / NSEC_PER_SEC;
+	char fraction[16], hours[16] = "", minutes[16] = "";
+
+	if (!ns) {
+		grid_cell(grid, "0s");
+	} else if (ns < 1000) {
+		grid_cell(grid, "%uns", (unsigned int)ns);
+	} else if (ns < 1000000) {
+		add_fraction(fraction, ns % 1000, 3);
+		grid_cell(grid, "%u%s\u00b5s", (unsigned int)(ns / 1000),
+			  fraction);
+	} else if (!seconds) {
+		add_fraction(fraction, ns % 1000000, 6);
+		grid_cell(grid, "%u%sms", (unsigned int)(ns / 1000000),
+			  fraction);
+	} else {
+		add_fraction(fraction, ns % NSEC_PER_SEC, 9);
+		if (seconds >= 3600)
+			sprintf(hours, "%uh", seconds / 3600);
+		if (seconds >= 60)
+			sprintf(minutes, "%um", seconds / 60 % 60);
+		grid_cell(grid, "%s%s%u%ss", hours, minutes, seconds % 60,
+			  fraction);
+	}
+}
+
+/**
+ * grid_seat_seconds() - add a cell with an amount of work, or of virtual time
+ * @grid: where
+ * @work: in seat-seconds * 10^8
+ */
+void grid_seat_seconds(struct grid *grid, uint64_t work)
+{
+	grid_cell(grid, "%ju.%08juss", (uintmax_t)(work / SEAT_SECOND),
+		  (uintmax_t)(work % SEAT_SECOND));
+}
