@@ -213,6 +213,99 @@ exits "the same of a level" 1
 says "named" err 'kapfctl: prioritylevels "nosuch" not found'
 empty "no header without rows" out
 
+# get -o: what it prints is a manifest, of what it was made from
+
+cat >"$tmp/in" <<'END'
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata:
+  name: odd
+  labels: {"true": "5", "n": "yes"}
+  annotations:
+    a: "\x7f\x85\L\uFEFF\uFFFF\x9b\e \"q\" \\ , \xe9 \U0001F600"
+    b: " lead: x\nline\n"
+    c: "0x10"
+    d: "- x"
+    e: ""
+    f: "<<"
+    g: "Null"
+    h: "~"
+    i: "it's"
+    j: "a #b"
+    k: "No"
+    l: "-.5"
+spec:
+  matchingPrecedence: 750
+  priorityLevelConfiguration: {name: odd}
+  distinguisherMethod: {type: ByNamespace}
+  rules:
+  - subjects:
+    - {kind: User, user: {name: "\x7f\x9b\L 5"}}
+    - {kind: ServiceAccount, serviceAccount: {namespace: "5", name: "*"}}
+    resourceRules:
+    - verbs: ["*"]
+      apiGroups: [""]
+      resources: ["*"]
+      clusterScope: true
+      namespaces: ["1"]
+    nonResourceRules:
+    - {verbs: [get], nonResourceURLs: ["*"]}
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: bare}
+spec:
+  priorityLevelConfiguration: {name: odd}
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: odd}
+spec:
+  type: Limited
+  limited:
+    nominalConcurrencyShares: 0
+    lendablePercent: 7
+    borrowingLimitPercent: 0
+    limitResponse:
+      type: Queue
+      queuing: {queues: 9, handSize: 2, queueLengthLimit: 3}
+END
+run kapfctl apply -f -
+exits "objects that are hard to print" 0
+before=$(generation)
+for format in json yaml; do
+	for type in pl fs; do
+		kapfctl get $type -o $format >"$tmp/in"
+		run kapfctl apply -f -
+		exits "apply takes what get $type -o $format prints" 0
+		passes "all of it" [ "$(wc -l <"$tmp/out")" = \
+			$(($(kapfctl get $type | wc -l) - 1)) ]
+		passes "as it was" not grep -qv ' unchanged$' "$tmp/out"
+	done
+done
+passes "so that there is no new generation" [ "$(generation)" = "$before" ]
+
+run kapfctl get pl odd exempt -o json
+passes "objects have what Kubernetes knows, and no more" [ "$(
+	tr -d ' \n' <"$tmp/out" | sed 's/"uid":"[0-9a-f-]\{36\}"/UID/g')" = \
+	'{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"PriorityLevelConfiguration","metadata":{"name":"exempt",UID},"spec":{"type":"Exempt","exempt":{"nominalConcurrencyShares":0,"lendablePercent":0}}},{"apiVersion":"flowcontrol.apiserver.k8s.io/v1","kind":"PriorityLevelConfiguration","metadata":{"name":"odd",UID},"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":0,"lendablePercent":7,"borrowingLimitPercent":0,"limitResponse":{"type":"Queue","queuing":{"queues":9,"handSize":2,"queueLengthLimit":3}}}}}]}' ]
+run kapfctl get fs odd -o json
+says "what YAML would trip over is escaped" out "$(
+	printf '"a": "%s \303\251 \360\237\230\200"' \
+	'\u007f\u0085\u2028\ufeff\uffff\u009b\u001b \"q\" \\ ,')"
+run kapfctl get fs odd probes -o yaml
+says "YAML has no quotes where none are needed" out " distinguisherMethod:"
+says "and has them where some are" out "'n': 'yes'"
+says "an object of several lines" out "- kind: ServiceAccount"
+says "the other is there, too" out "name: probes"
+run kapfctl get pl nosuch system -o json
+exits "a missing one is refused as ever" 1
+says "and named" err 'kapfctl: prioritylevels "nosuch" not found'
+says "the other is printed" out '"name": "system"'
+run kapfctl get pl nosuch -o json
+exits "the same of only that one" 1
+empty "no List of nothing" out
+
 # classify
 
 run kapfctl classify --user system:serviceaccount:doc-ocr:ocr-dispatcher \
@@ -284,6 +377,39 @@ for value in alice update '/apis/apps/v1/namespaces/ns/pods/x\x2cy/status' ns \
 done
 
 queue=$(cell 2 3)
+moment='"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]*[1-9])?Z"'
+
+# object REGEX: the JSON has an object that is this, without white space
+object() {
+	tr -d ' \n' <"$tmp/out" >"$tmp/json"
+	passes "has $1" grep -qE "(^|[[,])\\{$1\\}" "$tmp/json"
+}
+
+run kapfctl dump requests -o json
+exits "requests as JSON" 0
+session=$(kapfctl status | awk '$1 == "web" { print $2 }')
+object "\"priority_level\":\"tiny\",\"flow_schema\":\"tiny\",\"session\":$session,\"slot\":[0-4],\"state\":\"waiting\",\"queue\":$queue,\"index_in_queue\":1,\"arrived_at\":$moment,\"started_at\":null,\"wait_ns\":[1-9][0-9]+,\"initial_seats\":1,\"final_seats\":0,\"additional_latency_ns\":0,\"flow_distinguisher\":\"alice\""
+object "\"priority_level\":\"tiny\",\"flow_schema\":\"tiny\",\"session\":$session,\"slot\":[0-4],\"state\":\"executing\",\"queue\":$queue,\"index_in_queue\":null,\"arrived_at\":$moment,\"started_at\":$moment,\"wait_ns\":[0-9]+,[^}]*"
+passes "one for each" [ "$(grep -c '"slot":' "$tmp/out")" = 5 ]
+run kapfctl dump requests --details -o json
+object '[^}]*"user":"alice","verb":"update","path":"/apis/apps/v1/namespaces/ns/pods/x,y/status","namespace":"ns","name":"x,y","api_version":"apps/v1","resource":"pods","subresource":"status"'
+
+run kapfctl dump priority-levels -o json
+exits "levels as JSON" 0
+object '"priority_level":"tiny","type":"Limited","current_seats":3,"nominal_seats":3,"seats_in_use":3,"executing_requests":3,"lingering_requests":0,"waiting_requests":2,"waiting_seats":2,"queues":4,"active_queues":1,"dispatched_requests":3,"rejected_queue_full_requests":0,"rejected_concurrency_limit_requests":0,"rejected_time_out_requests":0,"rejected_cancelled_requests":0,"retry_after_s":1,"current_r_seat_seconds":[0-9]+\.[0-9]{8}'
+object '"priority_level":"exempt","type":"Exempt","current_seats":null,[^}]*'
+
+run kapfctl dump queues -o json
+exits "queues as JSON" 0
+object "\"priority_level\":\"tiny\",\"queue\":$queue,\"waiting_requests\":2,\"executing_requests\":3,\"seats_in_use\":3,\"next_dispatch_r_seat_seconds\":0\.[0-9]{8},\"waiting_initial_seats\":2,\"waiting_seats\":2,\"waiting_work_seat_seconds\":0\.00600000"
+passes "as many as in the table" [ "$(grep -c '"queue":' "$tmp/out")" = \
+	$(($(kapfctl dump queues | wc -l) - 1)) ]
+
+run kapfctl status -o json
+exits "status as JSON" 0
+object "\"budget_seats\":600,\"max_requests_inflight\":400,\"max_mutating_requests_inflight\":200,\"seats_in_use\":3,\"exempt_seats_in_use\":0,\"waiting_requests\":2,\"waiting_seats\":2,\"generation\":$(generation),\"servers\":\[.*\]"
+object "\"server\":\"web\",\"session\":$session,\"pid\":$holder,\"uid\":0,\"slots\":65536,\"seats_in_use\":3,\"executing_requests\":3,\"waiting_requests\":2,\"lingering_requests\":0,\"attached_at\":$moment"
+
 run kapfctl dump queues
 exits "dump queues" 0
 says "in the reference's columns" out "PriorityLevelName, Index, PendingRequests, ExecutingRequests, SeatsInUse, NextDispatchR, InitialSeatsSum, MaxSeatsSum, TotalWorkSum"

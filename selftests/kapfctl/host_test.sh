@@ -66,7 +66,11 @@ for command in apply get classify dump status; do
 	says "$command --help shows usage" out "usage: kapfctl $command"
 	says "$command --help shows --device" out "--device PATH"
 	empty "$command --help says nothing on stderr" err
+	[ "$command" = apply ] ||
+		says "$command --help shows -o" out "-o, --output FORMAT"
 done
+run "$kapfctl" apply --help
+lacks "apply has no -o" out -o
 
 for program in kapf-demo kapf-demo-server kapf-demo-agents \
 	kapf-demo-heartbeats kapf-demo-report; do
@@ -144,6 +148,20 @@ done
 refuses_to_run '--user "" is not accepted: must be a name' classify \
 	--user '' --verb get --path /
 refuses_to_run 'try kapfctl classify --help' classify --user
+for format in yaml JSON or ''; do
+	for command in status "dump requests" "dump queues" classify; do
+		# shellcheck disable=SC2086
+		refuses_to_run "-o \"$format\" is not accepted: must be json" \
+			$command -o "$format"
+	done
+done
+for format in wide yam or ''; do
+	refuses_to_run "-o \"$format\" is not accepted: must be json or yaml" \
+		get fs --output="$format"
+done
+refuses_to_run "invalid option -- 'o'" apply --defaults -o json
+refuses_to_run "unrecognized option '--output=json'" apply --output=json
+refuses_to_run "option requires an argument -- 'o'" status -o
 
 # No device
 
@@ -366,6 +384,31 @@ for method in $(echo "$methods" | tr -d ,); do
 	classify 'FlowSchema: exempt' --defaults --user a \
 		--group system:masters --verb "$method" --path /x
 done
+
+# As JSON
+
+# prints_json EXPECTED ARGUMENT...: all that is printed, in one line
+prints_json() {
+	expected=$1
+	shift
+	run "$kapfctl" "$@" -o json
+	exits "$*" 0
+	passes "prints $expected" [ "$(tr -d '\n' <"$tmp/out" |
+		tr -s ' ')" = "$expected" ]
+}
+
+prints_json '{ "flow_schema": "ocr-pipeline", "priority_level": "ocr-batch", "flow_distinguisher": "system:serviceaccount:doc-ocr:ocr-dispatcher", "flow_hash": 12241005814890686930, "hand": [ 2, 4, 3, 13 ], "queues": 16, "seats": 1, "max_list_seats": 4}' \
+	classify --defaults -f "$manifests/ocr-batch.yaml" \
+	--user system:serviceaccount:doc-ocr:ocr-dispatcher \
+	--group system:serviceaccounts --verb list --resource pods
+prints_json '{ "flow_schema": "probes", "priority_level": "exempt", "flow_distinguisher": "", "flow_hash": 1490246024787818612, "hand": [ ], "queues": 0, "seats": 1, "max_list_seats": 1000}' \
+	classify --defaults --user system:anonymous --verb get --path /healthz
+# What is not UTF-8, controls a terminal, or ends a line of YAML.
+run "$kapfctl" classify -o json --defaults --verb get --path / --user "$(
+	printf 'J\303\266\360\237\230\200"\\/\033\177\302\205\342\200\250\357\273\277\377\303\300\200')"
+says "text is UTF-8 and can be shown" out "$(
+	printf 'J\303\266\360\237\230\200%s\357\277\275\357\277\275\357\277\275\357\277\275"' \
+		'\"\\/\u001b\u007f\u0085\u2028\ufeff')"
 
 # The output has to arrive.
 

@@ -12,40 +12,86 @@
 #include "dealer.h"
 #include "kapfctl.h"
 
-static void print_hand(const struct kapf_priority_level *level, uint64_t hash)
+/**
+ * struct answer - what becomes of a request
+ * @schema: that it matches
+ * @level: of that
+ * @distinguisher: of its flow
+ * @hash: of its flow
+ * @hand: queues that its flow may use, as many as the level says
+ */
+struct answer {
+	const struct kapf_flow_schema *schema;
+	const struct kapf_priority_level *level;
+	const char *distinguisher;
+	uint64_t hash;
+	uint32_t hand[KAPF_HAND_MAX];
+};
+
+static void print_hand(const struct answer *answer)
 {
-	uint32_t hand[KAPF_HAND_MAX], i;
+	const struct kapf_priority_level *level = answer->level;
+	uint32_t i;
 
 	printf("Hand:           ");
-	if (level->type == KAPF_LEVEL_QUEUE) {
-		kapf_deal_hand(hash, level->queues, level->hand_size, hand);
-		for (i = 0; i < level->hand_size; i++)
-			printf("%s%u", i ? " " : "", hand[i]);
+	for (i = 0; i < level->hand_size; i++)
+		printf("%s%u", i ? " " : "", answer->hand[i]);
+	if (level->queues)
 		printf(" of %u queue%s\n", level->queues,
 		       plural(level->queues));
-	} else {
+	else
 		printf("none, the level has no queues\n");
-	}
+}
+
+static void print_answer(const struct answer *answer)
+{
+	printf("FlowSchema:     %s\n", answer->schema->name);
+	printf("PriorityLevel:  %s\n", answer->level->name);
+	printf("Distinguisher:  \"%s\"\n", answer->distinguisher);
+	printf("FlowHash:       0x%016jx\n", (uintmax_t)answer->hash);
+	print_hand(answer);
+	printf("Seats:          1, a list at most %u\n",
+	       kapf_max_seats(answer->level));
+}
+
+static struct json_object *answer_tree(const struct answer *answer)
+{
+	struct json_object *tree = tree_map(), *hand = tree_list();
+	uint32_t i;
+
+	tree_add(tree, "flow_schema", tree_text(answer->schema->name));
+	tree_add(tree, "priority_level", tree_text(answer->level->name));
+	tree_add(tree, "flow_distinguisher", tree_text(answer->distinguisher));
+	tree_add(tree, "flow_hash", tree_number(answer->hash));
+	for (i = 0; i < answer->level->hand_size; i++)
+		tree_append(hand, tree_number(answer->hand[i]));
+	tree_add(tree, "hand", hand);
+	tree_add(tree, "queues", tree_number(answer->level->queues));
+	tree_add(tree, "seats", tree_number(1));
+	tree_add(tree, "max_list_seats",
+		 tree_number(kapf_max_seats(answer->level)));
+	return tree;
 }
 
 static void classify(const struct kapf_configuration *config,
 		     const struct kapf_digest *digest)
 {
 	const struct kapf_flow_schema *schema = kapf_classify(config, digest);
-	const struct kapf_priority_level *level;
-	const char *distinguisher;
-	uint64_t hash;
+	struct answer answer = {
+		.schema = schema,
+		.level = kapf_config_level(config, schema->level),
+		.distinguisher = kapf_flow_distinguisher(schema, digest),
+	};
 
-	level = kapf_config_level(config, schema->level);
-	distinguisher = kapf_flow_distinguisher(schema, digest);
-	hash = kapf_flow_hash(schema->name, digest->tenant, distinguisher);
-
-	printf("FlowSchema:     %s\n", schema->name);
-	printf("PriorityLevel:  %s\n", schema->level);
-	printf("Distinguisher:  \"%s\"\n", distinguisher);
-	printf("FlowHash:       0x%016jx\n", (uintmax_t)hash);
-	print_hand(level, hash);
-	printf("Seats:          1, a list at most %u\n", kapf_max_seats(level));
+	answer.hash = kapf_flow_hash(schema->name, digest->tenant,
+				     answer.distinguisher);
+	if (answer.level->type == KAPF_LEVEL_QUEUE)
+		kapf_deal_hand(answer.hash, answer.level->queues,
+			       answer.level->hand_size, answer.hand);
+	if (output_format)
+		tree_print(answer_tree(&answer));
+	else
+		print_answer(&answer);
 }
 
 /* From the device, or from manifests alone. */
@@ -331,7 +377,11 @@ const struct command classify_command = {
 "                       of the resource; default: the core group\n"
 "  -f, --filename PATH  classify by these manifests and the mandatory objects\n"
 "                       rather than by the device's configuration\n"
-"      --defaults       the same with the default objects of Kubernetes\n",
+"      --defaults       the same with the default objects of Kubernetes\n"
+"\n"
+"With -o, an object: flow_schema, priority_level, flow_distinguisher, flow_hash,\n"
+"hand (a list of queues), queues, seats and max_list_seats.\n",
+	.formats = "json",
 	.brief = "f:",
 	.options = options,
 	.main = classify_main,

@@ -252,6 +252,23 @@ static int read_all_queues(struct queues *queues, uint64_t *generation, int fd)
 	return 0;
 }
 
+/* The kernel has the order of who wrote the configuration. */
+static void sort_queues(struct queues *queues)
+{
+	const struct kapf_configuration *config = queues->config;
+	struct kapf_queue_info *sorted, *unsorted = queues->all;
+	size_t i, level, nr = 0;
+
+	sorted = need(calloc(queues->nr + 1, sizeof(*sorted)));
+	for (level = 0; level < config->nr_levels; level++)
+		for (i = 0; i < queues->nr; i++)
+			if (unsorted[i].level == config->levels[level].id)
+				sorted[nr++] = unsorted[i];
+	queues->all = sorted;
+	queues->nr = nr;
+	free(unsorted);
+}
+
 /**
  * read_queues() - read the queues of all levels
  * @queues: out; to be freed in any case
@@ -271,6 +288,7 @@ int read_queues(struct queues *queues, int fd)
 		    read_all_queues(queues, &generation, fd) < 0)
 			return -1;
 	} while (generation != queues->config->generation);
+	sort_queues(queues);
 	return 0;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kapfctl dump: the debug dumps of a kube-apiserver, in its format, so that what
- * reads the one can read the other.
+ * reads the one can read the other; or as JSON, which knows more.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kapfctl.h"
@@ -81,6 +82,56 @@ static void print_levels(const struct state *state)
 	grid_print(&grid);
 }
 
+static struct json_object *level_tree(const struct state *state,
+				      const struct kapf_priority_level *level)
+{
+	const struct kapf_level_stats *stats = level_stats(state, level->id);
+	bool is_exempt = level->type == KAPF_LEVEL_EXEMPT;
+	struct json_object *tree = tree_map();
+	size_t i;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "nominal_seats", stats->nominal_seats },
+		{ "seats_in_use", stats->seats_in_use },
+		{ "executing_requests", stats->executing_requests },
+		{ "lingering_requests", stats->lingering_requests },
+		{ "waiting_requests", stats->waiting_requests },
+		{ "waiting_seats", stats->waiting_seats },
+		{ "queues", stats->queues },
+		{ "active_queues", stats->active_queues },
+		{ "dispatched_requests", stats->dispatched },
+		{ "rejected_queue_full_requests", stats->rejected_queue_full },
+		{ "rejected_concurrency_limit_requests",
+		  stats->rejected_concurrency_limit },
+		{ "rejected_time_out_requests", stats->rejected_time_out },
+		{ "rejected_cancelled_requests", stats->rejected_cancelled },
+		{ "retry_after_s", stats->retry_after },
+	};
+
+	tree_add(tree, "priority_level", tree_text(level->name));
+	tree_add(tree, "type", tree_text(is_exempt ? "Exempt" : "Limited"));
+	tree_add(tree, "current_seats",
+		 is_exempt ? NULL : tree_number(stats->current_seats));
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		tree_add(tree, numbers[i].key, tree_number(numbers[i].value));
+	tree_add(tree, "current_r_seat_seconds",
+		 tree_seat_seconds(stats->current_r));
+	return tree;
+}
+
+static void print_level_trees(const struct state *state)
+{
+	struct json_object *list = tree_list();
+	size_t i;
+
+	for (i = 0; i < state->config->nr_levels; i++)
+		tree_append(list, level_tree(state,
+					     &state->config->levels[i]));
+	tree_print(list);
+}
+
 /*
  * ---------------------------------------------------------------------------
  * dump_queues
@@ -100,6 +151,28 @@ static void add_queue(struct grid *grid, const char *level,
 	grid_seat_seconds(grid, queue->waiting_work);
 }
 
+static struct json_object *queue_tree(const char *level,
+				      const struct kapf_queue_info *queue)
+{
+	struct json_object *tree = tree_map();
+
+	tree_add(tree, "priority_level", tree_text(level));
+	tree_add(tree, "queue", tree_number(queue->queue));
+	tree_add(tree, "waiting_requests",
+		 tree_number(queue->waiting_requests));
+	tree_add(tree, "executing_requests",
+		 tree_number(queue->executing_requests));
+	tree_add(tree, "seats_in_use", tree_number(queue->seats_in_use));
+	tree_add(tree, "next_dispatch_r_seat_seconds",
+		 tree_seat_seconds(queue->next_dispatch_r));
+	tree_add(tree, "waiting_initial_seats",
+		 tree_number(queue->waiting_initial_seats));
+	tree_add(tree, "waiting_seats", tree_number(queue->waiting_seats));
+	tree_add(tree, "waiting_work_seat_seconds",
+		 tree_seat_seconds(queue->waiting_work));
+	return tree;
+}
+
 static void print_queues(const struct queues *queues)
 {
 	static const char *const columns[] = {
@@ -107,17 +180,27 @@ static void print_queues(const struct queues *queues)
 		"ExecutingRequests", "SeatsInUse", "NextDispatchR",
 		"InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum",
 	};
-	const struct kapf_configuration *config = queues->config;
 	struct grid grid = { .columns = sizeof(columns) / sizeof(*columns) };
-	size_t i, level;
+	size_t i;
 
 	grid_cells(&grid, columns, grid.columns);
-	for (level = 0; level < config->nr_levels; level++)
-		for (i = 0; i < queues->nr; i++)
-			if (queues->all[i].level == config->levels[level].id)
-				add_queue(&grid, config->levels[level].name,
-					  &queues->all[i]);
+	for (i = 0; i < queues->nr; i++)
+		add_queue(&grid, level_name(queues->config,
+					    queues->all[i].level),
+			  &queues->all[i]);
 	grid_print(&grid);
+}
+
+static void print_queue_trees(const struct queues *queues)
+{
+	struct json_object *list = tree_list();
+	size_t i;
+
+	for (i = 0; i < queues->nr; i++)
+		tree_append(list, queue_tree(level_name(queues->config,
+							queues->all[i].level),
+					     &queues->all[i]));
+	tree_print(list);
 }
 
 /*
@@ -222,9 +305,70 @@ static void add_request(struct grid *grid, const struct row *rows, size_t at,
 			grid_text(grid, request->label[i]);
 }
 
-static void print_requests(const struct kapf_configuration *config,
-			   const struct request *requests, size_t nr,
-			   bool details)
+/* How long a request has been, or was, in its queue, by a clock that is set. */
+static uint64_t wait_of(const struct kapf_request_info *request)
+{
+	struct timespec now;
+	uint64_t end = request->start;
+
+	if (!end) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		end = now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+	}
+	return end < request->arrival ? 0 : end - request->arrival;
+}
+
+static struct json_object *request_tree(const struct row *rows, size_t at,
+					bool details)
+{
+	static const char *const labels[NR_LABELS] = {
+		[LABEL_DISTINGUISHER] = "flow_distinguisher",
+		[LABEL_USER] = "user",
+		[LABEL_VERB] = "verb",
+		[LABEL_PATH] = "path",
+		[LABEL_NAMESPACE] = "namespace",
+		[LABEL_NAME] = "name",
+		[LABEL_API_VERSION] = "api_version",
+		[LABEL_RESOURCE] = "resource",
+		[LABEL_SUBRESOURCE] = "subresource",
+	};
+	const struct request *request = rows[at].request;
+	const struct kapf_request_info *info = &request->info;
+	struct json_object *tree = tree_map();
+	long index = index_in_queue(rows, at);
+	int i;
+
+	tree_add(tree, "priority_level", tree_text(rows[at].level));
+	tree_add(tree, "flow_schema", tree_text(rows[at].schema));
+	tree_add(tree, "session", tree_number(info->session));
+	tree_add(tree, "slot", tree_number(info->slot));
+	tree_add(tree, "state", tree_text(index < 0 ? "executing" : "waiting"));
+	tree_add(tree, "queue",
+		 info->queue < 0 ? NULL : tree_number(info->queue));
+	tree_add(tree, "index_in_queue", index < 0 ? NULL : tree_number(index));
+	tree_add(tree, "arrived_at", tree_time(info->arrival));
+	tree_add(tree, "started_at", tree_time(info->start));
+	tree_add(tree, "wait_ns", tree_number(wait_of(info)));
+	tree_add(tree, "initial_seats", tree_number(info->initial_seats));
+	tree_add(tree, "final_seats", tree_number(info->final_seats));
+	tree_add(tree, "additional_latency_ns",
+		 tree_number(info->additional_latency));
+	for (i = 0; i < (details ? NR_LABELS : LABEL_USER); i++)
+		tree_add(tree, labels[i], tree_text(request->label[i]));
+	return tree;
+}
+
+static void print_request_trees(const struct row *rows, size_t nr, bool details)
+{
+	struct json_object *list = tree_list();
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		tree_append(list, request_tree(rows, i, details));
+	tree_print(list);
+}
+
+static void print_requests(const struct row *rows, size_t nr, bool details)
 {
 	static const char *const columns[] = {
 		"PriorityLevelName", "FlowSchemaName", "QueueIndex",
@@ -235,15 +379,12 @@ static void print_requests(const struct kapf_configuration *config,
 		"APIVersion", "Resource", "SubResource",
 	};
 	struct grid grid = { .columns = details ? 18 : 10 };
-	struct row *rows;
-	size_t i, nr_rows;
+	size_t i;
 
-	rows = make_rows(config, requests, nr, &nr_rows);
 	grid_cells(&grid, columns, grid.columns);
-	for (i = 0; i < nr_rows; i++)
+	for (i = 0; i < nr; i++)
 		add_request(&grid, rows, i, details);
 	grid_print(&grid);
-	free(rows);
 }
 
 /*
@@ -258,7 +399,10 @@ static int dump_levels(int fd, bool details)
 
 	(void)details;
 	if (!read_state(&state, fd)) {
-		print_levels(&state);
+		if (output_format)
+			print_level_trees(&state);
+		else
+			print_levels(&state);
 		status = DONE;
 	}
 	free_state(&state);
@@ -272,7 +416,10 @@ static int dump_queues(int fd, bool details)
 
 	(void)details;
 	if (!read_queues(&queues, fd)) {
-		print_queues(&queues);
+		if (output_format)
+			print_queue_trees(&queues);
+		else
+			print_queues(&queues);
 		status = DONE;
 	}
 	free_queues(&queues);
@@ -284,12 +431,18 @@ static int dump_requests(int fd, bool details)
 	struct kapf_configuration *config = NULL;
 	struct request *requests;
 	int status = REFUSED;
-	size_t nr;
+	size_t nr, nr_rows;
+	struct row *rows;
 
 	if (!read_requests(&requests, &nr, fd))
 		config = read_config(fd);
 	if (config) {
-		print_requests(config, requests, nr, details);
+		rows = make_rows(config, requests, nr, &nr_rows);
+		if (output_format)
+			print_request_trees(rows, nr_rows, details);
+		else
+			print_requests(rows, nr_rows, details);
+		free(rows);
 		status = DONE;
 	}
 	kapf_config_free(config);
@@ -354,14 +507,35 @@ const struct command dump_command = {
 	.name = "dump",
 	.summary = "show levels, queues or requests in the format of a kube-apiserver",
 	.help =
-"usage: kapfctl dump priority-levels|queues\n"
-"       kapfctl dump requests [--details]\n"
+"usage: kapfctl dump priority-levels|queues [-o json]\n"
+"       kapfctl dump requests [--details] [-o json]\n"
 "\n"
 "What /debug/api_priority_and_fairness/dump_priority_levels, dump_queues and\n"
 "dump_requests of a kube-apiserver show, in the same format.  Control characters,\n"
 "commas and backslashes in what clients chose are written as \\xHH.\n"
 "\n"
-"      --details        user, verb, path and object of each request\n",
+"      --details        user, verb, path and object of each request\n"
+"\n"
+"With -o, a list of objects.  Points in time (_at) are of RFC 3339, in UTC, or\n"
+"null; text that is no UTF-8 has U+FFFD for each byte.  Their keys are, of\n"
+"\n"
+"  priority-levels  priority_level, type, current_seats (null: no limit),\n"
+"                   nominal_seats, seats_in_use, executing_requests,\n"
+"                   lingering_requests, waiting_requests, waiting_seats, queues,\n"
+"                   active_queues, dispatched_requests, rejected_X_requests (X:\n"
+"                   queue_full, concurrency_limit, time_out, cancelled),\n"
+"                   retry_after_s, current_r_seat_seconds\n"
+"  queues           priority_level, queue, waiting_requests, executing_requests,\n"
+"                   seats_in_use, next_dispatch_r_seat_seconds,\n"
+"                   waiting_initial_seats, waiting_seats,\n"
+"                   waiting_work_seat_seconds\n"
+"  requests         priority_level, flow_schema, session, slot, state (waiting or\n"
+"                   executing), queue (null: none), index_in_queue (null: does\n"
+"                   not wait), arrived_at, started_at, wait_ns, initial_seats,\n"
+"                   final_seats, additional_latency_ns, flow_distinguisher; with\n"
+"                   --details also user, verb, path, namespace, name,\n"
+"                   api_version, resource, subresource\n",
+	.formats = "json",
 	.options = options,
 	.main = dump_main,
 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kapfctl get: tables of the objects of an instance, in the manner of kubectl
- * get.
+ * kapfctl get: the objects of an instance, in the manner of kubectl get: as
+ * tables, or as they are in manifests.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <json-c/json.h>
 
 #include "kapfctl.h"
 
@@ -61,7 +62,7 @@ static void add_level(struct libscols_table *table, const struct state *state,
 		  number(cell[6], stats->waiting_requests));
 }
 
-static void get_levels(const struct state *state, const struct names *names)
+static void print_levels(const struct state *state, const struct names *names)
 {
 	static const char *const columns[] = {
 		"NAME", "TYPE", "NOMINALCONCURRENCYSHARES", "QUEUES",
@@ -77,7 +78,7 @@ static void get_levels(const struct state *state, const struct names *names)
 	table_print(table);
 }
 
-static void get_schemas(const struct state *state, const struct names *names)
+static void print_schemas(const struct state *state, const struct names *names)
 {
 	static const char *const columns[] = {
 		"NAME", "PRIORITYLEVEL", "MATCHINGPRECEDENCE",
@@ -103,6 +104,49 @@ static void get_schemas(const struct state *state, const struct names *names)
 				  schema->dangling ? "True" : "False");
 	}
 	table_print(table);
+}
+
+/* Nothing where there is nothing, which apply would not read. */
+static void print_objects(struct json_object *items)
+{
+	if (json_object_array_length(items))
+		tree_print(list_of(items));
+	else
+		json_object_put(items);
+}
+
+static void get_levels(const struct state *state, const struct names *names)
+{
+	const struct kapf_configuration *config = state->config;
+	struct json_object *items;
+	size_t i;
+
+	if (!output_format) {
+		print_levels(state, names);
+		return;
+	}
+	items = tree_list();
+	for (i = 0; i < config->nr_levels; i++)
+		if (is_wanted(names, config->levels[i].name))
+			tree_append(items, level_object(&config->levels[i]));
+	print_objects(items);
+}
+
+static void get_schemas(const struct state *state, const struct names *names)
+{
+	const struct kapf_configuration *config = state->config;
+	struct json_object *items;
+	size_t i;
+
+	if (!output_format) {
+		print_schemas(state, names);
+		return;
+	}
+	items = tree_list();
+	for (i = 0; i < config->nr_schemas; i++)
+		if (is_wanted(names, config->schemas[i].name))
+			tree_append(items, schema_object(&config->schemas[i]));
+	print_objects(items);
 }
 
 static int get(bool levels, const struct names *names)
@@ -188,7 +232,7 @@ const struct command get_command = {
 	.name = "get",
 	.summary = "show priority levels or flow schemas",
 	.help =
-"usage: kapfctl get prioritylevels|flowschemas [NAME]...\n"
+"usage: kapfctl get prioritylevels|flowschemas [NAME]... [-o json|yaml]\n"
 "\n"
 "Shows priority levels with their seats (SEATS: the nominal limit; IN-USE: held\n"
 "now; WAITING: requests in queues), or flow schemas in the order in which they\n"
@@ -196,6 +240,9 @@ const struct command get_command = {
 "understood: pl, prioritylevelconfigurations, fs, the singulars, any of these in\n"
 "capitals, and with the API group behind it, as in\n"
 "flowschemas.flowcontrol.apiserver.k8s.io, or version and group, as in\n"
-"flowschemas.v1.flowcontrol.apiserver.k8s.io.\n",
+"flowschemas.v1.flowcontrol.apiserver.k8s.io.\n"
+"\n"
+"With -o, prints the objects themselves as a List, which apply -f - takes.\n",
+	.formats = "json or yaml",
 	.main = get_main,
 };

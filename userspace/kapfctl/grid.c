@@ -9,11 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kapfctl.h"
-
-#define NSEC_PER_SEC 1000000000ULL
 
 /* Columns are at least so wide. */
 #define MIN_WIDTH 8
@@ -47,25 +44,6 @@ void grid_cells(struct grid *grid, const char *const *cells, size_t nr)
 		grid_cell(grid, "%s", *cells++);
 }
 
-/* Bytes of the printable UTF-8 character that @text begins with; 0: none. */
-static size_t character(const char *text)
-{
-	static const uint32_t least[] = { 0x20, 0xa0, 0x800, 0x10000 };
-	unsigned char first = *text;
-	size_t i, more = (first >= 0xc0) + (first >= 0xe0) + (first >= 0xf0);
-	uint32_t code = more ? first & (0x3f >> more) : first;
-
-	for (i = 1; i <= more; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	if (code < least[more] || (!more && code > 0x7e) || first > 0xf4 ||
-	    code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-		return 0;
-	return more + 1;
-}
-
 /**
  * grid_text() - add a cell with text that a client chose
  * @grid: where
@@ -75,15 +53,19 @@ static size_t character(const char *text)
 void grid_text(struct grid *grid, const char *text)
 {
 	char *cell = need(malloc(4 * strlen(text) + 1)), *end = cell;
+	uint32_t code;
 	size_t len;
 
 	while (*text) {
-		len = character(text);
-		if (len && *text != ',' && *text != '\\')
-			end = mempcpy(end, text, len);
-		else
+		len = decode(text, &code);
+		if (!len || !is_printable(code) || *text == ',' ||
+		    *text == '\\') {
 			end += sprintf(end, "\\x%02x", (unsigned char)*text);
-		text += len ? len : 1;
+			len = 1;
+		} else {
+			end = mempcpy(end, text, len);
+		}
+		text += len;
 	}
 	*end = '\0';
 	grid_cell(grid, "%s", cell);
@@ -131,37 +113,21 @@ void grid_print(struct grid *grid)
 	free(widths);
 }
 
-/* A fraction without the zeros at its end: "" or ".5". */
-static void add_fraction(char *end, uint64_t part, int digits)
-{
-	int len = sprintf(end, ".%0*ju", digits, (uintmax_t)part);
-
-	while (len && (end[len - 1] == '0' || end[len - 1] == '.'))
-		end[--len] = '\0';
-}
-
 /**
  * grid_time() - add a cell with a point in time
  * @grid: where
  * @ns: since 1970; 0: the zero time of Go
- *
- * RFC 3339 with as many digits as it takes.
  */
 void grid_time(struct grid *grid, uint64_t ns)
 {
-	time_t seconds = ns / NSEC_PER_SEC;
-	char text[64];
-	struct tm utc;
-	size_t len;
+	char text[TIME_ROOM];
 
 	if (!ns) {
 		grid_cell(grid, "0001-01-01T00:00:00Z");
 		return;
 	}
-	gmtime_r(&seconds, &utc);
-	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-	add_fraction(text + len, ns % NSEC_PER_SEC, 9);
-	grid_cell(grid, "%sZ", text);
+	format_time(text, ns);
+	grid_cell(grid, "%s", text);
 }
 
 /**
@@ -181,15 +147,15 @@ void grid_duration(struct grid *grid, uint64_t ns)
 	} else if (ns < 1000) {
 		grid_cell(grid, "%uns", (unsigned int)ns);
 	} else if (ns < 1000000) {
-		add_fraction(fraction, ns % 1000, 3);
+		format_fraction(fraction, ns % 1000, 3);
 		grid_cell(grid, "%u%s\u00b5s", (unsigned int)(ns / 1000),
 			  fraction);
 	} else if (!seconds) {
-		add_fraction(fraction, ns % 1000000, 6);
+		format_fraction(fraction, ns % 1000000, 6);
 		grid_cell(grid, "%u%sms", (unsigned int)(ns / 1000000),
 			  fraction);
 	} else {
-		add_fraction(fraction, ns % NSEC_PER_SEC, 9);
+		format_fraction(fraction, ns % NSEC_PER_SEC, 9);
 		if (seconds >= 3600)
 			sprintf(hours, "%uh", seconds / 3600);
 		if (seconds >= 60)

@@ -15,6 +15,8 @@
 /* A seat-second in the kernel's unit of work. */
 #define SEAT_SECOND 100000000
 
+#define NSEC_PER_SEC 1000000000ULL
+
 #define API_GROUP "flowcontrol.apiserver.k8s.io"
 
 /* Exit status. */
@@ -45,6 +47,7 @@ enum {
  * @help: the text of --help, but for the common options
  * @brief: short options, but for the common ones; NULL: none
  * @options: options, but for the common ones, as of getopt_long(3); NULL: none
+ * @formats: what -o takes, "json" or "json or yaml"; NULL: there is no -o
  * @main: do it; returns the exit status
  */
 struct command {
@@ -53,6 +56,7 @@ struct command {
 	const char *help;
 	const char *brief;
 	const struct option *options;
+	const char *formats;
 	int (*main)(int argc, char **argv);
 };
 
@@ -70,6 +74,7 @@ int usage_error(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void *need(void *memory);
 extern const char *control_node;
+extern const char *output_format;
 
 /* What "seat" ends in when there are so many. */
 static inline const char *plural(unsigned long long nr)
@@ -94,7 +99,7 @@ struct state {
 /**
  * struct queues - configuration and queues of one generation
  * @config: the configuration
- * @all: the queues, as GET_QUEUES answered
+ * @all: the queues, by name of their level
  * @nr: how many
  */
 struct queues {
@@ -183,10 +188,42 @@ void free_manifests(struct manifests *manifests);
 const struct kapf_flow_schema *
 find_schema(const struct kapf_configuration *config, const char *name);
 
+/* objects.c */
+struct json_object;
+struct json_object *level_object(const struct kapf_priority_level *level);
+struct json_object *schema_object(const struct kapf_flow_schema *schema);
+struct json_object *list_of(struct json_object *items);
+
 /* table.c */
 struct libscols_table;
 struct libscols_table *table_new(const char *const *columns);
 void table_row(struct libscols_table *table, ...);
 bool table_print(struct libscols_table *table);
+
+/* text.c */
+
+/* Room for a point in time as text. */
+#define TIME_ROOM 64
+
+size_t decode(const char *text, uint32_t *code);
+char *make_valid(const char *text);
+bool is_printable(uint32_t code);
+void format_fraction(char *end, uint64_t part, int digits);
+void format_time(char text[TIME_ROOM], uint64_t ns);
+
+/* tree.c */
+struct json_object *tree_map(void);
+struct json_object *tree_list(void);
+void tree_add(struct json_object *map, const char *key,
+	      struct json_object *value);
+void tree_append(struct json_object *list, struct json_object *value);
+struct json_object *tree_text(const char *text);
+struct json_object *tree_number(uint64_t number);
+struct json_object *tree_seat_seconds(uint64_t work);
+struct json_object *tree_time(uint64_t ns);
+void tree_print(struct json_object *tree);
+
+/* yaml.c */
+void yaml_print(struct json_object *tree);
 
 #endif /* KAPFCTL_H */

@@ -39,13 +39,17 @@ static const struct command program = {
 "       kapfctl --version\n"
 "\n"
 "Configures kapf, Kubernetes API Priority and Fairness in the kernel, and looks\n"
-"into it.  Exit status: 0 done, 1 refused, 2 wrongly typed.\n"
+"into it.  Exit status: 0 done, 1 refused, 2 wrongly typed.  All but\n"
+"apply print JSON with -o json; the --help of each names the keys.\n"
 "\n",
 	.brief = "+",
 	.options = program_options,
 };
 
 const char *control_node = KAPF_CONTROL_NODE;
+
+/* What -o says; NULL: nothing, so that it is for people. */
+const char *output_format;
 
 static void vcomplain(const char *format, va_list args)
 {
@@ -112,9 +116,22 @@ static void print_help(const struct command *command)
 	fputs(command->help, stdout);
 	for (i = 0; command == &program && i < NR_COMMANDS; i++)
 		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	printf("\n"
-	       "      --device PATH    control node; default %s\n"
+	printf("\n");
+	if (command->formats)
+		printf("  -o, --output FORMAT  for programs: %s\n",
+		       command->formats);
+	printf("      --device PATH    control node; default %s\n"
 	       "  -h, --help           this text\n", KAPF_CONTROL_NODE);
+}
+
+static void take_format(const struct command *command, const char *format)
+{
+	/* All have JSON. */
+	if (strcmp(format, "json") &&
+	    (strcmp(format, "yaml") || !strstr(command->formats, format)))
+		exit(usage_error(command, "-o \"%s\" is not accepted: must be %s",
+				 format, command->formats));
+	output_format = format;
 }
 
 /**
@@ -132,20 +149,28 @@ int next_option(const struct command *command, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	struct option options[MAX_OPTIONS + 3];
+	static const struct option output = {
+		"output", required_argument, NULL, 'o'
+	};
+	struct option options[MAX_OPTIONS + 4];
 	char brief[16];
 	int option, nr = 0;
 
 	for (; command->options && command->options[nr].name; nr++)
 		options[nr] = command->options[nr];
+	if (command->formats)
+		options[nr++] = output;
 	memcpy(options + nr, common, sizeof(common));
-	snprintf(brief, sizeof(brief), "%sh",
-		 command->brief ? command->brief : "");
+	snprintf(brief, sizeof(brief), "%sh%s",
+		 command->brief ? command->brief : "",
+		 command->formats ? "o:" : "");
 	do {
 		option = getopt_long(argc, argv, brief, options, NULL);
 		if (option == 'D')
 			control_node = optarg;
-	} while (option == 'D');
+		else if (option == 'o')
+			take_format(command, optarg);
+	} while (option == 'D' || option == 'o');
 
 	if (option == 'h') {
 		print_help(command);

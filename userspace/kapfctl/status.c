@@ -10,30 +10,52 @@
 
 #include "kapfctl.h"
 
-static void print_budget(const struct state *state)
+/**
+ * struct totals - of all levels
+ * @in_use: seats of the budget
+ * @exempt: seats on top of it
+ * @waiting: requests
+ * @waiting_seats: their seats
+ */
+struct totals {
+	unsigned long long in_use;
+	unsigned long long exempt;
+	unsigned int waiting;
+	unsigned long long waiting_seats;
+};
+
+static struct totals add_up(const struct state *state)
 {
-	unsigned long long in_use = 0, exempt = 0, waiting_seats = 0;
-	unsigned int i, waiting = 0;
+	struct totals totals = { .waiting = 0 };
+	unsigned int i;
 
 	for (i = 0; i < state->stats.nr_levels; i++) {
 		const struct kapf_level_stats *level = &state->levels[i];
 
 		if (level->type == KAPF_LEVEL_EXEMPT)
-			exempt += level->seats_in_use;
+			totals.exempt += level->seats_in_use;
 		else
-			in_use += level->seats_in_use;
-		waiting += level->waiting_requests;
-		waiting_seats += level->waiting_seats;
+			totals.in_use += level->seats_in_use;
+		totals.waiting += level->waiting_requests;
+		totals.waiting_seats += level->waiting_seats;
 	}
+	return totals;
+}
+
+static void print_budget(const struct state *state)
+{
+	const struct totals totals = add_up(state);
+
 	printf("Budget:      %u seat%s (max-requests-inflight %u, %s %u)\n",
 	       state->stats.server_seats, plural(state->stats.server_seats),
 	       state->config->max_requests_inflight,
 	       "max-mutating-requests-inflight",
 	       state->config->max_mutating_requests_inflight);
-	printf("In use:      %llu seat%s, and %llu exempt\n", in_use,
-	       plural(in_use), exempt);
-	printf("Waiting:     %u request%s for %llu seat%s\n", waiting,
-	       plural(waiting), waiting_seats, plural(waiting_seats));
+	printf("In use:      %llu seat%s, and %llu exempt\n", totals.in_use,
+	       plural(totals.in_use), totals.exempt);
+	printf("Waiting:     %u request%s for %llu seat%s\n", totals.waiting,
+	       plural(totals.waiting), totals.waiting_seats,
+	       plural(totals.waiting_seats));
 	printf("Generation:  %llu\n", state->stats.generation);
 }
 
@@ -59,35 +81,93 @@ static void add_session(struct libscols_table *table,
 		  cell[3], cell[4], cell[5], cell[6], attached);
 }
 
-static int print_sessions(int fd)
+static void print_sessions(const struct kapf_session_info *sessions, size_t nr)
 {
 	static const char *const columns[] = {
 		"SERVER", "SESSION", "PID", "UID", "SLOTS", "SEATS-IN-USE",
 		"EXECUTING", "WAITING", "LINGERING", "ATTACHED", NULL
 	};
-	struct kapf_session_info *sessions;
-	struct libscols_table *table;
-	size_t i, nr;
-	int ret;
+	struct libscols_table *table = table_new(columns);
+	size_t i;
 
-	ret = read_sessions(&sessions, &nr, fd);
-	if (!ret) {
-		printf("Servers:     %zu\n", nr);
-		if (nr)
-			printf("\n");
-		table = table_new(columns);
-		for (i = 0; i < nr; i++)
-			add_session(table, &sessions[i]);
-		table_print(table);
+	printf("Servers:     %zu\n", nr);
+	if (nr)
+		printf("\n");
+	for (i = 0; i < nr; i++)
+		add_session(table, &sessions[i]);
+	table_print(table);
+}
+
+static struct json_object *
+session_tree(const struct kapf_session_info *session)
+{
+	struct json_object *tree = tree_map();
+
+	tree_add(tree, "server", tree_text(session->server));
+	tree_add(tree, "session", tree_number(session->session));
+	tree_add(tree, "pid", tree_number(session->pid));
+	tree_add(tree, "uid", tree_number(session->uid));
+	tree_add(tree, "slots", tree_number(session->slots));
+	tree_add(tree, "seats_in_use", tree_number(session->seats_in_use));
+	tree_add(tree, "executing_requests",
+		 tree_number(session->executing_requests));
+	tree_add(tree, "waiting_requests",
+		 tree_number(session->waiting_requests));
+	tree_add(tree, "lingering_requests",
+		 tree_number(session->lingering_requests));
+	tree_add(tree, "attached_at", tree_time(session->attached));
+	return tree;
+}
+
+static struct json_object *
+status_tree(const struct state *state,
+	    const struct kapf_session_info *sessions, size_t nr)
+{
+	struct json_object *tree = tree_map(), *servers = tree_list();
+	const struct totals totals = add_up(state);
+	size_t i;
+
+	tree_add(tree, "budget_seats", tree_number(state->stats.server_seats));
+	tree_add(tree, "max_requests_inflight",
+		 tree_number(state->config->max_requests_inflight));
+	tree_add(tree, "max_mutating_requests_inflight",
+		 tree_number(state->config->max_mutating_requests_inflight));
+	tree_add(tree, "seats_in_use", tree_number(totals.in_use));
+	tree_add(tree, "exempt_seats_in_use", tree_number(totals.exempt));
+	tree_add(tree, "waiting_requests", tree_number(totals.waiting));
+	tree_add(tree, "waiting_seats", tree_number(totals.waiting_seats));
+	tree_add(tree, "generation", tree_number(state->stats.generation));
+	for (i = 0; i < nr; i++)
+		tree_append(servers, session_tree(&sessions[i]));
+	tree_add(tree, "servers", servers);
+	return tree;
+}
+
+static int status(int fd)
+{
+	struct kapf_session_info *sessions = NULL;
+	struct state state;
+	int ret = REFUSED;
+	size_t nr;
+
+	if (read_state(&state, fd) < 0 || read_sessions(&sessions, &nr, fd) < 0)
+		goto out;
+	if (output_format) {
+		tree_print(status_tree(&state, sessions, nr));
+	} else {
+		print_budget(&state);
+		print_sessions(sessions, nr);
 	}
+	ret = DONE;
+out:
 	free(sessions);
+	free_state(&state);
 	return ret;
 }
 
 static int status_main(int argc, char **argv)
 {
-	struct state state;
-	int fd, status = REFUSED;
+	int fd, ret;
 
 	next_option(&status_command, argc, argv);
 	if (optind < argc)
@@ -96,23 +176,25 @@ static int status_main(int argc, char **argv)
 	fd = open_control(O_RDONLY);
 	if (fd < 0)
 		return REFUSED;
-	if (!read_state(&state, fd)) {
-		print_budget(&state);
-		if (!print_sessions(fd))
-			status = DONE;
-	}
-	free_state(&state);
+	ret = status(fd);
 	close(fd);
-	return status;
+	return ret;
 }
 
 const struct command status_command = {
 	.name = "status",
 	.summary = "show the budget and the servers that share it",
 	.help =
-"usage: kapfctl status\n"
+"usage: kapfctl status [-o json]\n"
 "\n"
 "Shows the budget of seats, how many are in use, and the servers attached with\n"
-"the seats that each holds.  Exempt seats come on top of the budget.\n",
+"the seats that each holds.  Exempt seats come on top of the budget.\n"
+"\n"
+"With -o, an object: budget_seats, max_requests_inflight,\n"
+"max_mutating_requests_inflight, seats_in_use, exempt_seats_in_use,\n"
+"waiting_requests, waiting_seats, generation and servers, a list of server,\n"
+"session, pid, uid, slots, seats_in_use, executing_requests, waiting_requests,\n"
+"lingering_requests and attached_at (RFC 3339).\n",
+	.formats = "json",
 	.main = status_main,
 };

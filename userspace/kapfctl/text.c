@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Text: the characters of what clients chose, and points in time.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kapfctl.h"
+
+/**
+ * decode() - the character that a text begins with
+ * @text: said to be UTF-8
+ * @code: out: which it is
+ *
+ * Return: bytes of it; 0: this is not UTF-8.
+ */
+size_t decode(const char *text, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
+	unsigned char first = *text;
+	size_t i, more = (first >= 0xc0) + (first >= 0xe0) + (first >= 0xf0);
+
+	*code = more ? first & (0x3f >> more) : first;
+	for (i = 1; i <= more; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (text[i] & 0x3f);
+	}
+	if (*code < least[more] || (!more && first > 0x7f) || first > 0xf4 ||
+	    *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff))
+		return 0;
+	return more + 1;
+}
+
+/**
+ * make_valid() - UTF-8 out of a text
+ * @text: of which each byte that is not UTF-8 is replaced by U+FFFD
+ *
+ * Return: to be freed, never NULL.
+ */
+char *make_valid(const char *text)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	char *valid = need(malloc(strlen(replacement) * strlen(text) + 1));
+	char *end = valid;
+	uint32_t code;
+	size_t len;
+
+	for (; *text; text += len ? len : 1) {
+		len = decode(text, &code);
+		end = len ? mempcpy(end, text, len) : stpcpy(end, replacement);
+	}
+	*end = '\0';
+	return valid;
+}
+
+/**
+ * is_printable() - does a character neither end a line nor command a terminal?
+ * @code: which
+ */
+bool is_printable(uint32_t code)
+{
+	return code >= 0x20 && (code < 0x7f || code > 0x9f);
+}
+
+/**
+ * format_fraction() - a fraction without the zeros at its end: "" or ".5"
+ * @end: out: of what stands before it
+ * @part: the fraction
+ * @digits: with zeros
+ */
+void format_fraction(char *end, uint64_t part, int digits)
+{
+	int len = sprintf(end, ".%0*ju", digits, (uintmax_t)part);
+
+	while (len && (end[len - 1] == '0' || end[len - 1] == '.'))
+		end[--len] = '\0';
+}
+
+/**
+ * format_time() - RFC 3339 with as many digits as it takes
+ * @text: out
+ * @ns: since 1970
+ */
+void format_time(char text[TIME_ROOM], uint64_t ns)
+{
+	time_t seconds = ns / NSEC_PER_SEC;
+	struct tm utc;
+	size_t len;
+
+	gmtime_r(&seconds, &utc);
+	len = strftime(text, TIME_ROOM, "%Y-%m-%dT%H:%M:%S", &utc);
+	format_fraction(text + len, ns % NSEC_PER_SEC, 9);
+	strcat(text, "Z");
+}
