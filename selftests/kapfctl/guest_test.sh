@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # selftests/kapfctl/guest_test.sh: kapfctl against the module, as root on a
-# machine that has just loaded it.  Wants kapfctl and hold in PATH, tap.sh and
-# the directory manifests beside it.  Prints TAP.
+# machine that has just loaded it.  Wants kapfctl, hold and attach in PATH,
+# tap.sh and the directory manifests beside it.  Prints TAP.
 set -eu
 dir=$(dirname "$0")
 # shellcheck source=tap.sh
@@ -332,7 +332,7 @@ says "what is in use" out "In use: 3 seats, and 0 exempt"
 says "what waits" out "Waiting: 2 requests for 2 seats"
 says "how many servers" out "Servers: 1"
 passes "the server" grep -qE \
-	"^web +[0-9]+ +$holder +0 +[0-9]+ +3 +3 +2 +0 +20" "$tmp/out"
+	"^web +<none> +[0-9]+ +$holder +0 +[0-9]+ +3 +3 +2 +0 +20" "$tmp/out"
 
 run kapfctl dump priority-levels
 exits "dump levels" 0
@@ -387,7 +387,7 @@ object() {
 
 run kapfctl dump requests -o json
 exits "requests as JSON" 0
-session=$(kapfctl status | awk '$1 == "web" { print $2 }')
+session=$(kapfctl status | awk '$1 == "web" { print $3 }')
 object "\"priority_level\":\"tiny\",\"flow_schema\":\"tiny\",\"session\":$session,\"slot\":[0-4],\"state\":\"waiting\",\"queue\":$queue,\"index_in_queue\":1,\"arrived_at\":$moment,\"started_at\":null,\"wait_ns\":[1-9][0-9]+,\"initial_seats\":1,\"final_seats\":0,\"additional_latency_ns\":0,\"flow_distinguisher\":\"alice\""
 object "\"priority_level\":\"tiny\",\"flow_schema\":\"tiny\",\"session\":$session,\"slot\":[0-4],\"state\":\"executing\",\"queue\":$queue,\"index_in_queue\":null,\"arrived_at\":$moment,\"started_at\":$moment,\"wait_ns\":[0-9]+,[^}]*"
 passes "one for each" [ "$(grep -c '"slot":' "$tmp/out")" = 5 ]
@@ -408,7 +408,7 @@ passes "as many as in the table" [ "$(grep -c '"queue":' "$tmp/out")" = \
 run kapfctl status -o json
 exits "status as JSON" 0
 object "\"budget_seats\":600,\"max_requests_inflight\":400,\"max_mutating_requests_inflight\":200,\"seats_in_use\":3,\"exempt_seats_in_use\":0,\"waiting_requests\":2,\"waiting_seats\":2,\"generation\":$(generation),\"servers\":\[.*\]"
-object "\"server\":\"web\",\"session\":$session,\"pid\":$holder,\"uid\":0,\"slots\":65536,\"seats_in_use\":3,\"executing_requests\":3,\"waiting_requests\":2,\"lingering_requests\":0,\"attached_at\":$moment"
+object "\"server\":\"web\",\"tenant\":null,\"session\":$session,\"pid\":$holder,\"uid\":0,\"slots\":65536,\"seats_in_use\":3,\"executing_requests\":3,\"waiting_requests\":2,\"lingering_requests\":0,\"attached_at\":$moment"
 
 run kapfctl dump queues
 exits "dump queues" 0
@@ -470,6 +470,22 @@ shows "nor executing" "$row" 6 0
 shows "those that waited count as rejected" "$row" 8 2
 shows "as none that timed out" "$row" 9 0
 shows "as cancelled" "$row" 10 2
+
+mkfifo "$tmp/attached"
+attach api team-a.example <"$tmp/attached" &
+exec 3>"$tmp/attached"
+tries=100
+until kapfctl status | grep -q "^Servers: *1$" || [ "$tries" = 0 ]; do
+	tries=$((tries - 1))
+	sleep 0.1
+done
+run kapfctl status
+says "servers have a tenant" out "SERVER TENANT SESSION PID UID SLOTS SEATS-IN-USE EXECUTING WAITING LINGERING ATTACHED"
+says "the tenant" out "api team-a.example "
+run kapfctl status -o json
+says "the same as JSON" out '"tenant": "team-a.example",'
+exec 3>&-
+wait
 
 odd=$(printf 'J\303\266rg,\\\303\033[1m')
 passes "a request of a strange user" hold_requests 1 web "$odd" get 1

@@ -11,8 +11,6 @@
 
 #include "kapfctl.h"
 
-#define NONE "<none>"
-
 /**
  * struct names - which objects are asked for
  * @kind: of the objects, for messages

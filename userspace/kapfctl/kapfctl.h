@@ -195,6 +195,10 @@ struct json_object *schema_object(const struct kapf_flow_schema *schema);
 struct json_object *list_of(struct json_object *items);
 
 /* table.c */
+
+/* What a table shows where there is nothing. */
+#define NONE "<none>"
+
 struct libscols_table;
 struct libscols_table *table_new(const char *const *columns);
 void table_row(struct libscols_table *table, ...);

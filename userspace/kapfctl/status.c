@@ -77,15 +77,17 @@ static void add_session(struct libscols_table *table,
 	snprintf(id, sizeof(id), "%llu", session->session);
 	gmtime_r(&time, &utc);
 	strftime(attached, sizeof(attached), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	table_row(table, session->server, id, cell[0], cell[1], cell[2],
+	table_row(table, session->server,
+		  *session->tenant ? session->tenant : NONE, id, cell[0], cell[1], cell[2],
 		  cell[3], cell[4], cell[5], cell[6], attached);
 }
 
 static void print_sessions(const struct kapf_session_info *sessions, size_t nr)
 {
 	static const char *const columns[] = {
-		"SERVER", "SESSION", "PID", "UID", "SLOTS", "SEATS-IN-USE",
-		"EXECUTING", "WAITING", "LINGERING", "ATTACHED", NULL
+		"SERVER", "TENANT", "SESSION", "PID", "UID", "SLOTS",
+		"SEATS-IN-USE", "EXECUTING", "WAITING", "LINGERING",
+		"ATTACHED", NULL
 	};
 	struct libscols_table *table = table_new(columns);
 	size_t i;
@@ -104,6 +106,8 @@ session_tree(const struct kapf_session_info *session)
 	struct json_object *tree = tree_map();
 
 	tree_add(tree, "server", tree_text(session->server));
+	tree_add(tree, "tenant",
+		 *session->tenant ? tree_text(session->tenant) : NULL);
 	tree_add(tree, "session", tree_number(session->session));
 	tree_add(tree, "pid", tree_number(session->pid));
 	tree_add(tree, "uid", tree_number(session->uid));
@@ -187,14 +191,15 @@ const struct command status_command = {
 	.help =
 "usage: kapfctl status [-o json]\n"
 "\n"
-"Shows the budget of seats, how many are in use, and the servers attached with\n"
-"the seats that each holds.  Exempt seats come on top of the budget.\n"
+"Shows the budget of seats, how many are in use, and the servers attached, with\n"
+"the tenant that each is part of and the seats that it holds.  Exempt seats come\n"
+"on top of the budget.\n"
 "\n"
 "With -o, an object: budget_seats, max_requests_inflight,\n"
 "max_mutating_requests_inflight, seats_in_use, exempt_seats_in_use,\n"
 "waiting_requests, waiting_seats, generation and servers, a list of server,\n"
-"session, pid, uid, slots, seats_in_use, executing_requests, waiting_requests,\n"
-"lingering_requests and attached_at (RFC 3339).\n",
+"tenant (null: none), session, pid, uid, slots, seats_in_use, executing_requests,\n"
+"waiting_requests, lingering_requests and attached_at (RFC 3339).\n",
 	.formats = "json",
 	.main = status_main,
 };
