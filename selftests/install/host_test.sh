@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 declared() {
 	gcc -I uapi -I userspace/libkapf -x c -fsyntax-only \
 		-aux-info "$tmp/prototypes" userspace/libkapf/libkapf.h
-	sed -n 's|^/\* userspace/libkapf/.*[ *]\([a-z_0-9]*\) (.*|\1|p' \
+	sed -n 's|^/\* userspace/libkapf/[^(]*[ *]\([a-z_0-9]*\) (.*|\1|p' \
 		"$tmp/prototypes" | sort
 }
 

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# selftests/examples/guest_test.sh: the examples against the module, as root on a
+# machine that has just loaded it.  Wants kapfctl in PATH, submit.py and tap.sh
+# beside it, and Python.  Prints TAP.
+set -eu
+dir=$(dirname "$0")
+# shellcheck source=../kapfctl/tap.sh
+. "$dir/tap.sh"
+
+# submit [SCHEMA]; there are only those of Python's modules that it imports
+submit() {
+	run timeout 60 env PYTHONHOME=/usr /usr/bin/python3 -S "$dir/submit.py" \
+		"$@"
+}
+
+# dispatched LEVEL NUMBER: so many of its requests have been granted, and all of
+# them finished
+dispatched() {
+	kapfctl dump priority-levels | awk -F ', *' -v level="$1" \
+		-v number="$2" '$1 == level { found = $5 == 0 && $6 == 0 &&
+			$7 == number } END { exit !found }'
+}
+
+submit
+exits "submit.py" 0
+empty "says nothing on stderr" err
+for user in alice bob carol; do
+	says "$user is granted" out "$user: granted after 0 ns"
+done
+passes "3 requests are" [ "$(wc -l <"$tmp/out")" = 3 ]
+passes "the module thinks so, too" dispatched catch-all 3
+
+submit nosuch
+exits "a schema that is not there" 1
+says "is named" err "there is no FlowSchema nosuch"
+
+run kapfctl apply --defaults --max-requests-inflight 1 \
+	--max-mutating-requests-inflight 0
+exits "one seat for each level" 0
+submit
+exits "where there are no queues" 0
+says "one is granted" out "alice: granted after 0 ns"
+says "another is refused" out "bob: verdict 3, retry after 1 s"
+says "and the third" out "carol: verdict 3, retry after 1 s"
+submit global-default
+exits "where there are queues" 0
+says "one is granted at once" out "alice: granted after 0 ns"
+passes "the others as it finishes" [ "$(
+	grep -cE '^(bob|carol): granted after [1-9][0-9]* ns$' "$tmp/out")" = 2 ]
+passes "and the module thinks so, too" dispatched global-default 3
+
+finish
