@@ -11,7 +11,8 @@ PATH=$PATH:/usr/sbin:/sbin
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
-kernel=$(find build/kernels -mindepth 1 -printf '%f\n' | sort -V | tail -n 1)
+kernel=$(find build/kernels -mindepth 1 -not -name '*-kapf-debug' \
+	-printf '%f\n' | sort -V | tail -n 1)
 make install DESTDIR="$tree" >&2
 install -D -t "$tree/lib/modules/$kernel/updates/dkms" \
 	"build/modules/$kernel/kapf.ko"

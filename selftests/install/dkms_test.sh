@@ -29,6 +29,7 @@ dkms_run add
 exits "dkms takes the sources" 0
 
 for kernel in build/kernels/*; do
+	case $kernel in *-kapf-debug) continue ;; esac
 	headers=$PWD/$kernel/headers
 	kernel=${kernel##*/}
 	dkms_run build -k "$kernel" --kernelsourcedir "$headers"
