@@ -174,6 +174,11 @@ static void kapf_session_end(struct kapf_session *session, bool last)
 	/* Not expedited: anybody can have this done again and again. */
 	if (!last)
 		synchronize_rcu();
+	/* First, or its own waiting requests would get the seats of the others. */
+	for (i = 0; i < session->nr_slots; i++) {
+		kapf_slot_dequeue(&session->slots[i]);
+		cond_resched();
+	}
 	for (i = 0; i < session->nr_slots; i++) {
 		width = kapf_slot_end(session, &session->slots[i]);
 		requests += !!width;

@@ -27,6 +27,17 @@ static struct kapf_slot *kapf_slot_find(const struct kapf_session *session,
 	return &session->slots[array_index_nospec(index, session->nr_slots)];
 }
 
+/* The same for a call that has only its index: or why it cannot be had. */
+static struct kapf_slot *kapf_slot_get(const struct kapf_session *session,
+				       unsigned long index)
+{
+	int ret = kapf_session_check(session);
+
+	if (ret)
+		return ERR_PTR(ret);
+	return kapf_slot_find(session, index) ?: ERR_PTR(-EINVAL);
+}
+
 /**
  * kapf_slot_find_free() - is there a free slot?
  * @session: attached
@@ -168,11 +179,18 @@ static void kapf_slot_await_cancel(struct kapf_slot *slot)
 		       atomic_read(&slot->state) != KAPF_SLOT_CANCELLING);
 }
 
-/* Is it, found waiting, out of its queue now? */
-static bool kapf_slot_dequeue(struct kapf_slot *slot)
+/**
+ * kapf_slot_dequeue() - let a request not wait any more
+ * @slot: in whatever state
+ *
+ * Return: whether it was waiting; now it has been refused, as cancelled.
+ */
+bool kapf_slot_dequeue(struct kapf_slot *slot)
 {
 	bool cancelled;
 
+	if (atomic_read(&slot->state) != KAPF_SLOT_WAITING)
+		return false;
 	local_bh_disable();
 	/* Waiting, its schema is there until this section ends. */
 	cancelled = atomic_read_acquire(&slot->state) == KAPF_SLOT_WAITING &&
@@ -413,16 +431,12 @@ static u64 kapf_slot_give_back(const struct kapf_session *session,
  */
 long kapf_slot_finish(struct kapf_session *session, unsigned long index)
 {
-	struct kapf_slot *slot;
+	struct kapf_slot *slot = kapf_slot_get(session, index);
 	u64 latency;
 	int ret;
 
-	ret = kapf_session_check(session);
-	if (ret)
-		return ret;
-	slot = kapf_slot_find(session, index);
-	if (!slot)
-		return -EINVAL;
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
 	if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING, KAPF_SLOT_CLAIMED)) {
 		ret = kapf_slot_unfinishable(slot);
 		/* The end of the session may have finished it just now. */
@@ -457,15 +471,10 @@ static bool kapf_slot_revoke(const struct kapf_session *session,
  */
 long kapf_slot_cancel(struct kapf_session *session, unsigned long index)
 {
-	struct kapf_slot *slot;
-	int ret;
+	struct kapf_slot *slot = kapf_slot_get(session, index);
 
-	ret = kapf_session_check(session);
-	if (ret)
-		return ret;
-	slot = kapf_slot_find(session, index);
-	if (!slot)
-		return -EINVAL;
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
 	for (;;) {
 		switch (atomic_read_acquire(&slot->state)) {
 		case KAPF_SLOT_WAITING:
@@ -491,7 +500,7 @@ long kapf_slot_cancel(struct kapf_session *session, unsigned long index)
 /**
  * kapf_slot_end() - give back what a slot holds, whatever its state
  * @session: that has ended
- * @slot: of it
+ * @slot: of it; does not wait
  *
  * Return: how many seats it held.
  */
@@ -501,9 +510,6 @@ u32 kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot)
 
 	for (;;) {
 		switch (atomic_read_acquire(&slot->state)) {
-		case KAPF_SLOT_WAITING:
-			kapf_slot_dequeue(slot);
-			break;
 		case KAPF_SLOT_GRANTED:
 			kapf_slot_move(slot, KAPF_SLOT_GRANTED,
 				       KAPF_SLOT_EXECUTING);

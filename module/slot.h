@@ -12,6 +12,7 @@ long kapf_slot_admit(struct kapf_session *session,
 		     const struct kapf_op __user *uop, bool wait);
 long kapf_slot_finish(struct kapf_session *session, unsigned long index);
 long kapf_slot_cancel(struct kapf_session *session, unsigned long index);
+bool kapf_slot_dequeue(struct kapf_slot *slot);
 u32 kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot);
 u32 kapf_slot_find_free(const struct kapf_session *session, u32 hint);
 

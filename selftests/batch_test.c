@@ -767,4 +767,52 @@ TEST_F(batch, flood_by_several_threads)
 		EXPECT_EQ(-ENOENT, finish(self->fd, i));
 }
 
+/* Most slots that a session can have, all taken, by requests in every state. */
+static void fill_session(__u32 schema, __u32 exempt)
+{
+	static struct kapf_op ops[65536];
+	struct kapf_event event;
+	int fd = open_session(65536);
+	__u32 i;
+
+	for (i = 0; i < 65536; i++) {
+		ops[i] = request(i, i % 4 ? schema : exempt);
+		ops[i].flow_hash = i;
+		ops[i].final_seats = 1;
+		ops[i].additional_latency = KAPF_MAX_ADDITIONAL_LATENCY_NS;
+		ops[i].max_wait = KAPF_MAX_WAIT_NS;
+	}
+	for (i = 0; i < 65536; i += 8192)
+		if (write_ops(fd, ops + i, 8192) != 8192)
+			_exit(1);
+	/* Some that execute, and some that linger */
+	for (i = 0; i < 2000; i++)
+		if (read_events(fd, &event, 1) != 1 ||
+		    event.verdict != KAPF_EXECUTE ||
+		    (i % 2 && finish(fd, event.slot) != 60000))
+			_exit(1);
+	if (poll_now(fd) & POLLOUT)
+		_exit(1);
+	raise(SIGKILL);
+	_exit(1);
+}
+
+TEST_F_TIMEOUT(batch, killed_with_all_slots_taken, 300)
+{
+	pid_t child;
+
+	self->schema = set_up_queues(self->control, 10000, 64, 1, 1000);
+	self->exempt = schema_id(self->control, "exempt");
+	child = fork();
+	if (!child)
+		fill_session(self->schema, self->exempt);
+	EXPECT_EQ(SIGKILL, reap(child));
+	EXPECT_EQ(0, seats_in_use(self->control, "test"));
+	EXPECT_EQ(0, seats_in_use(self->control, "exempt"));
+	EXPECT_EQ(0, requests_known(self->control));
+	EXPECT_EQ(65536 / 4 * 3 - 10000,
+		  level_stats(self->control, "test").rejected_cancelled);
+	EXPECT_EQ(10000, level_stats(self->control, "test").dispatched);
+}
+
 TEST_HARNESS_MAIN

@@ -66,6 +66,19 @@ TEST_F(unload, and_load_again)
 }
 
 /* A module that was just loaded has the mandatory objects. */
+TEST_F_TIMEOUT(unload, a_hundred_times, 120)
+{
+	int i, fd;
+
+	for (i = 0; i < 100; i++) {
+		fd = open_session(16);
+		EXPECT_EQ(-EWOULDBLOCK, unload());
+		close(fd);
+		ASSERT_EQ(0, unload());
+		ASSERT_EQ(0, load(self->module, ""));
+	}
+}
+
 TEST_F(unload, first_configuration)
 {
 	int control = open_node(CONTROL_NODE, O_RDONLY);
