@@ -120,6 +120,10 @@ refuses_to_run '--details goes with requests' dump priority-levels --details
 refuses_to_run '--details goes with requests' dump queues --details
 refuses_to_run '"now" is too much' status now
 refuses_to_run '--user is missing' classify --verb get --path /
+refuses_to_run '--tenant "Blue" is not accepted: must be 1 to 63 of' \
+	classify --user a --tenant Blue --verb get --path /
+refuses_to_run '--tenant "" is not accepted: must be 1 to 63 of' \
+	classify --user a --tenant "" --verb get --path /
 refuses_to_run '--verb is missing' classify --user alice --path /
 refuses_to_run 'either --resource or --path' classify --user a --verb get
 refuses_to_run 'either --resource or --path' classify --user a --verb get \
@@ -328,6 +332,10 @@ FlowHash: 0xf4de3bd42ccdf6b7
 Hand: 55 62 126 125 105 1 of 128 queues
 Seats: 1, a list at most 8' \
 	--defaults --user alice --verb list --resource pods --namespace x
+# Another flow of the same schema
+classify 'FlowSchema: global-default
+FlowHash: 0xa78535b7e710644b' \
+	--defaults --user alice --tenant blue --verb list --resource pods
 # Of whose groups it names none.
 classify 'FlowSchema: cilium-pods' -f "$manifests/cilium-pods-v1.yaml" \
 	--user system:serviceaccount:d8-cni-cilium:agent --verb list \

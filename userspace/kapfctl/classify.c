@@ -180,6 +180,9 @@ static void take_option(struct question *question, int option, char *value)
 	case 'v':
 		digest->verb = value;
 		break;
+	case 't':
+		digest->tenant = value;
+		break;
 	case 'p':
 		digest->path = value;
 		break;
@@ -248,10 +251,20 @@ static bool is_resource(const char *text)
 	       (!slash || (slash[1] && !strchr(slash + 1, '/')));
 }
 
+static bool is_tenant(const char *text)
+{
+	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-");
+
+	return len && !text[len] && len < KAPF_TENANT_BYTES;
+}
+
 static int check_values(const struct kapf_digest *digest)
 {
 	if (!*digest->user)
 		return refuse_value("user", digest->user, "a name");
+	if (digest->tenant && !is_tenant(digest->tenant))
+		return refuse_value("tenant", digest->tenant,
+				    "1 to 63 of [a-z0-9.-]");
 	if (digest->path && *digest->path != '/')
 		return refuse_value("path", digest->path,
 				    "a path that begins with /");
@@ -303,6 +316,7 @@ static int complete(struct question *question)
 static const struct option options[] = {
 	{ "user", required_argument, NULL, 'u' },
 	{ "group", required_argument, NULL, 'g' },
+	{ "tenant", required_argument, NULL, 't' },
 	{ "verb", required_argument, NULL, 'v' },
 	{ "path", required_argument, NULL, 'p' },
 	{ "resource", required_argument, NULL, 'r' },
@@ -358,10 +372,11 @@ const struct command classify_command = {
 	.name = "classify",
 	.summary = "say which schema, level, flow and queues a request gets",
 	.help =
-"usage: kapfctl classify --user USER [--group GROUP]... --verb VERB\n"
-"           --resource RESOURCE[/SUBRESOURCE] [--api-group GROUP]\n"
+"usage: kapfctl classify --user USER [--group GROUP]... [--tenant NAME]\n"
+"           --verb VERB --resource RESOURCE[/SUBRESOURCE] [--api-group GROUP]\n"
 "           [--subresource NAME] [--namespace NAMESPACE] [--name NAME]\n"
-"       kapfctl classify --user USER [--group GROUP]... --verb METHOD --path PATH\n"
+"       kapfctl classify --user USER [--group GROUP]... [--tenant NAME]\n"
+"           --verb METHOD --path PATH\n"
 "\n"
 "Says which FlowSchema and which level a request belongs to, its flow, the hash\n"
 "and the hand (the queues) of the flow, and the most seats that a list costs.  A\n"
@@ -369,6 +384,8 @@ const struct command classify_command = {
 "is put into the former, as authenticators do; system:anonymous into the latter.\n"
 "A service account is put into the groups of service accounts, too.\n"
 "\n"
+"      --tenant NAME    of servers that attach for this tenant: the request is in\n"
+"                       the group kapf:tenant:NAME, and its flow is another one\n"
 "      --verb VERB      get, list, watch, create, update, patch, delete,\n"
 "                       deletecollection or proxy; for a path the HTTP method:\n"
 "                       get, head, post, put, patch, delete, options, connect or\n"
