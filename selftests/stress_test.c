@@ -467,7 +467,9 @@ TEST_F_TIMEOUT(stress, nothing_is_left, 1000)
 		kill_and_reap(self->pids[i]);
 	for (i = 0; i < ARRAY_SIZE(plays); i++) {
 		TH_LOG("%-8s %llu", plays[i].name, shared->kinds[i]);
-		EXPECT_LT(0, shared->kinds[i]);
+		/* What makes no sense succeeds by chance only. */
+		if (plays[i].play != play_garbage)
+			EXPECT_LT(0, shared->kinds[i]);
 	}
 	TH_LOG("%llu calls, %u kills", shared->calls, kills);
 
