@@ -30,10 +30,10 @@ for flow in 'global-default alice' \
 	schema=${flow% *}
 	user=${flow#* }
 	python "flow_hash(b'$schema', b'$user')"
-	hash=$(cat "$tmp/out")
+	hash=$(printf '0x%016x' "$(cat "$tmp/out")")
 	run "$kapfctl" classify --defaults --user "$user" --verb list \
 		--resource pods --namespace x -o json
-	says "it knows the flow of $flow" out "\"flow_hash\": $hash,"
+	says "it knows the flow of $flow" out "\"flow_hash\": \"$hash\","
 done
 
 finish

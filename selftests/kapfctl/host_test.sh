@@ -405,11 +405,11 @@ prints_json() {
 		tr -s ' ')" = "$expected" ]
 }
 
-prints_json '{ "flow_schema": "ocr-pipeline", "priority_level": "ocr-batch", "flow_distinguisher": "system:serviceaccount:doc-ocr:ocr-dispatcher", "flow_hash": 12241005814890686930, "hand": [ 2, 4, 3, 13 ], "queues": 16, "seats": 1, "max_list_seats": 4}' \
+prints_json '{ "flow_schema": "ocr-pipeline", "priority_level": "ocr-batch", "flow_distinguisher": "system:serviceaccount:doc-ocr:ocr-dispatcher", "flow_hash": "0xa9e0c9eeda0ce9d2", "hand": [ 2, 4, 3, 13 ], "queues": 16, "seats": 1, "max_list_seats": 4}' \
 	classify --defaults -f "$manifests/ocr-batch.yaml" \
 	--user system:serviceaccount:doc-ocr:ocr-dispatcher \
 	--group system:serviceaccounts --verb list --resource pods
-prints_json '{ "flow_schema": "probes", "priority_level": "exempt", "flow_distinguisher": "", "flow_hash": 1490246024787818612, "hand": [ ], "queues": 0, "seats": 1, "max_list_seats": 1000}' \
+prints_json '{ "flow_schema": "probes", "priority_level": "exempt", "flow_distinguisher": "", "flow_hash": "0x14ae6add276a7874", "hand": [ ], "queues": 0, "seats": 1, "max_list_seats": 1000}' \
 	classify --defaults --user system:anonymous --verb get --path /healthz
 # What is not UTF-8, controls a terminal, or ends a line of YAML.
 run "$kapfctl" classify -o json --defaults --verb get --path / --user "$(

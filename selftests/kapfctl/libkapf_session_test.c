@@ -459,8 +459,8 @@ TEST_F(async, no_slot_is_left)
 {
 	struct kapf_ticket ticket;
 
-	EXPECT_EQ(-EAGAIN, kapf_submit(self->session, &digest, NULL, 0, decided,
-				       &self->decisions, &ticket));
+	EXPECT_EQ(-EBUSY, kapf_submit(self->session, &digest, NULL, 0, decided,
+				      &self->decisions, &ticket));
 	EXPECT_EQ(0, kapf_cancel(self->session, &self->tickets[2]));
 	EXPECT_EQ(-EALREADY, kapf_cancel(self->session, &self->tickets[2]));
 	EXPECT_EQ(1, kapf_pump(self->session));

@@ -5,9 +5,10 @@
  * The interface of /dev/kapfN, where a server submits its requests, and of
  * /dev/kapfctlN, where an operator configures instance N and looks into it.
  *
- * A server opens the submit node, in any mode, calls ATTACH once, then ADMIT
- * before each request it serves and FINISH after it.  Closing the file, by intent
- * or by dying, gives back every seat that the session holds.
+ * A server opens the submit node, in any mode (but read and write need theirs),
+ * calls ATTACH once, then ADMIT before each request it serves and FINISH after it.
+ * Closing the file, by intent or by dying, gives back every seat that the session
+ * holds.
  *
  * Conventions:
  *
@@ -529,8 +530,8 @@ struct kapf_config_schema {
  * On the submit node this is what clears KAPF_STALE for the session.
  *
  * Errors: -ERANGE (the image is longer than the room: image_len and generation
- * are written, the image is not), -ENOTCONN, -EPERM, -ESHUTDOWN on the submit
- * node, -ENOMEM.
+ * are written, the image is not), -EINVAL, -EINTR, -ENOTCONN, -EPERM, -ESHUTDOWN
+ * on the submit node, -ENOMEM.
  */
 struct kapf_get_config {
 	__u32 size;
@@ -661,8 +662,8 @@ struct kapf_set_config {
  * @rejected_queue_full: requests ever refused so
  * @rejected_concurrency_limit: requests ever refused so
  * @rejected_time_out: requests ever refused so
- * @rejected_cancelled: requests that left their queue because of a signal or
- *	the end of their session
+ * @rejected_cancelled: requests that left their queue because of a CANCEL, a
+ *	signal or the end of their session
  * @no_accommodation: times that seats were free, but too few for the next
  *	request, which no other may overtake
  * @current_r: virtual time R, in seat-seconds * 10^8, may wrap
@@ -842,7 +843,7 @@ struct kapf_get_requests {
  * @server: its name
  * @tenant: of the server; empty: none
  *
- * The same is in /proc/PID/fdinfo/FD of the file.
+ * Most of it is in /proc/PID/fdinfo/FD of the file, too.
  */
 struct kapf_session_info {
 	__aligned_u64 session;

@@ -57,12 +57,16 @@ static void print_answer(const struct answer *answer)
 static struct json_object *answer_tree(const struct answer *answer)
 {
 	struct json_object *tree = tree_map(), *hand = tree_list();
+	char hash[32];
 	uint32_t i;
+
+	/* A number of 64 bits is more than many a reader of JSON can take. */
+	snprintf(hash, sizeof(hash), "0x%016jx", (uintmax_t)answer->hash);
 
 	tree_add(tree, "flow_schema", tree_text(answer->schema->name));
 	tree_add(tree, "priority_level", tree_text(answer->level->name));
 	tree_add(tree, "flow_distinguisher", tree_text(answer->distinguisher));
-	tree_add(tree, "flow_hash", tree_number(answer->hash));
+	tree_add(tree, "flow_hash", tree_text(hash));
 	for (i = 0; i < answer->level->hand_size; i++)
 		tree_append(hand, tree_number(answer->hand[i]));
 	tree_add(tree, "hand", hand);

@@ -87,7 +87,7 @@ static int decide(struct request *request)
 		slot = slots_take(&session->slots, until);
 		if (slot < 0)
 			return request->pending ?
-				       -EAGAIN :
+				       -EBUSY :
 				       KAPF_TIME_OUT | 1 << 8; /* 1 s */
 		request->op.slot = slot;
 		request->ticket->slot = slot;

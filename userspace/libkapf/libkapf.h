@@ -84,7 +84,10 @@ struct kapf_digest {
  * struct kapf_work - what a request will cost
  * @initial_seats: seats while it executes, 1 to KAPF_MAX_WIDTH; 0 counts as 1
  * @final_seats: seats during its additional latency, 0 to KAPF_MAX_WIDTH
- * @additional_latency: ns that the seats linger after it has been served
+ * @additional_latency: ns that the seats linger after it has been served, to
+ *	KAPF_MAX_ADDITIONAL_LATENCY_NS
+ *
+ * What is out of its range is refused with -EINVAL.
  */
 struct kapf_work {
 	unsigned int initial_seats;
@@ -134,7 +137,8 @@ struct kapf_server {
  *
  * The file is close-on-exec and belongs to the calling process alone.
  *
- * Return: 0, or an errno of open(2) or of KAPF_ATTACH (see linux/kapf.h).
+ * Return: 0, or an errno of open(2), kapf_get_info(), KAPF_ATTACH (see
+ * linux/kapf.h) or kapf_config_read().
  */
 int kapf_session_open(struct kapf_session **session,
 		      const struct kapf_server *server, struct kapf_error *err);
@@ -150,7 +154,7 @@ void kapf_session_close(struct kapf_session *session);
  * @verdict: enum kapf_verdict; KAPF_QUEUED only from kapf_submit(),
  *	KAPF_RECLASSIFY only for its callback
  * @retry_after: s that a refused client should stay away, 1 to 32; else 0
- * @slot: for kapf_finish(), with KAPF_EXECUTE
+ * @slot: for kapf_finish(), with KAPF_EXECUTE; for kapf_cancel(), with KAPF_QUEUED
  * @schema_uid: UID of the FlowSchema that matched
  * @level_uid: UID of its PriorityLevelConfiguration
  */
@@ -194,7 +198,8 @@ int kapf_admit(struct kapf_session *session, const struct kapf_digest *digest,
  * @user: as given to kapf_submit()
  *
  * KAPF_RECLASSIFY: its FlowSchema is gone: submit it again.  KAPF_CANCELLED: by
- * kapf_cancel().  It may call any function of the session.
+ * kapf_cancel().  It may call any function of the session but
+ * kapf_session_close().
  */
 typedef void kapf_decided_fn(struct kapf_session *session,
 			     const struct kapf_ticket *ticket, void *user);
@@ -205,16 +210,17 @@ typedef void kapf_decided_fn(struct kapf_session *session,
  * @digest: the request; not needed any more afterwards
  * @work: as kapf_admit()
  * @max_wait: likewise
- * @decided: whom kapf_pump() tells, where the verdict is KAPF_QUEUED
+ * @decided: whom kapf_pump() tells, where the verdict is KAPF_QUEUED; not NULL
  * @user: likewise
  * @ticket: out; with KAPF_QUEUED for kapf_cancel()
  *
  * Like kapf_admit(), but does not wait for seats: where the request has to, the
  * verdict is KAPF_QUEUED, and @decided is called once, maybe before this returns
- * when another thread pumps.  It does wait for the configuration to be read, or
- * to be replaced.
+ * when another thread pumps; never, when the session is closed before that.  It
+ * does wait for the configuration to be read, or to be replaced.
  *
- * Return: as kapf_admit(); -EAGAIN also when all slots of the session are taken.
+ * Return: as kapf_admit(); -EBUSY when all slots of the session are taken: one
+ * is free again after kapf_finish(), or when a request has been refused.
  */
 int kapf_submit(struct kapf_session *session, const struct kapf_digest *digest,
 		const struct kapf_work *work, uint64_t max_wait,
@@ -236,7 +242,8 @@ int kapf_session_fd(const struct kapf_session *session);
  *
  * Calls kapf_decided_fn in the calling thread, and does not wait.
  *
- * Return: how many it has told of, or an errno of KAPF_SUBMIT.
+ * Return: how many it has told of; or, where that is none, an errno of
+ * KAPF_SUBMIT: -ESHUTDOWN, the session has ended.
  */
 int kapf_pump(struct kapf_session *session);
 
@@ -246,10 +253,11 @@ int kapf_pump(struct kapf_session *session);
  * @ticket: from kapf_submit(), with KAPF_QUEUED
  *
  * Where it returns 0 the callback is called, by kapf_pump(), with
- * KAPF_CANCELLED; else with what had been decided before.
+ * KAPF_CANCELLED; after -EALREADY with what had been decided before.  It must not
+ * be called once the callback has been, for another request may be in the slot by
+ * then: call it where kapf_pump() cannot run at the same time.
  *
- * Return: 0 or an errno of KAPF_CANCEL; do not call it once the callback has
- * been called.
+ * Return: 0 or an errno of KAPF_CANCEL.
  */
 int kapf_cancel(struct kapf_session *session, const struct kapf_ticket *ticket);
 
