@@ -231,12 +231,16 @@ static int kapf_batch_error(struct kapf_batch *batch, long error, u32 slot,
 		.flags = flags,
 	};
 
+	size_t copied;
+
 	if (error == -EINTR || error == -ESHUTDOWN ||
 	    batch->nr_events == batch->submit->nr_events)
 		return error;
-	if (copy_to_iter(&event, sizeof(event), &batch->events) !=
-	    sizeof(event))
+	copied = copy_to_iter(&event, sizeof(event), &batch->events);
+	if (copied != sizeof(event)) {
+		iov_iter_revert(&batch->events, copied);
 		return -EFAULT;
+	}
 	batch->nr_events++;
 	return 0;
 }
@@ -406,16 +410,8 @@ int kapf_batch_submit(struct kapf_session *session, struct kapf_submit *submit)
 
 static bool kapf_batch_outdated(const struct kapf_session *session)
 {
-	const struct kapf_active_config *config;
-	bool outdated;
-
-	rcu_read_lock();
-	config = rcu_dereference(session->instance->config);
-	/* While it is being replaced: who has done so will wake us. */
-	outdated = config &&
-		   config->generation != READ_ONCE(session->generation);
-	rcu_read_unlock();
-	return outdated;
+	return READ_ONCE(session->instance->generation) !=
+	       READ_ONCE(session->generation);
 }
 
 /* Is a slot free?  If not, whoever frees one is to wake the pollers. */
@@ -459,7 +455,9 @@ __poll_t kapf_batch_poll(struct kapf_session *session, struct file *file,
 	}
 	if (kapf_events_any(&session->events))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (kapf_batch_writable(session))
+	/* It takes a search, and costs who frees a slot a wake-up. */
+	if (poll_requested_events(table) & (EPOLLOUT | EPOLLWRNORM) &&
+	    kapf_batch_writable(session))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (kapf_batch_outdated(session))
 		mask |= EPOLLPRI;

@@ -340,6 +340,7 @@ static void kapf_change_commit(struct kapf_change *change)
 		kvfree(next->schema->config);
 		next->schema->config = next->config;
 	}
+	WRITE_ONCE(change->instance->generation, change->next->generation);
 	rcu_assign_pointer(change->instance->config, change->next);
 }
 

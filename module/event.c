@@ -41,6 +41,7 @@ bool kapf_events_any(const struct kapf_events *events)
 unsigned int kapf_events_take(struct kapf_events *events,
 			      struct llist_node **nodes, unsigned int nr)
 {
+	bool moved = false;
 	unsigned int i;
 
 	mutex_lock(&events->lock);
@@ -50,13 +51,18 @@ unsigned int kapf_events_take(struct kapf_events *events,
 		if (!first) {
 			first = llist_del_all(&events->posted);
 			first = llist_reverse_order(first);
+			moved = true;
 		}
 		if (!first)
 			break;
 		nodes[i] = first;
 		WRITE_ONCE(events->taken, first->next);
 	}
+	moved = moved && events->taken;
 	mutex_unlock(&events->lock);
+	/* Between the two lists others cannot have seen what is left. */
+	if (moved)
+		kapf_events_wake(events, EPOLLIN | EPOLLRDNORM);
 	return i;
 }
 

@@ -20,6 +20,7 @@ struct kapf_active_config;
 /**
  * struct kapf_instance - one budget of seats
  * @config: what is in force; NULL while it is being replaced
+ * @generation: of it, also meanwhile
  * @config_lock: held to replace the configuration, and to read what it is made
  *	of at leisure; taken before @sessions_lock
  * @next_level: id that the next new level gets
@@ -37,6 +38,7 @@ struct kapf_active_config;
  */
 struct kapf_instance {
 	struct kapf_active_config __rcu *config;
+	u64 generation;
 	struct mutex config_lock; /* replacing, and reading at leisure */
 	u32 next_level;
 	u32 schema_ids[KAPF_MAX_SCHEMAS];

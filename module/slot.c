@@ -93,9 +93,14 @@ struct kapf_slot *kapf_slot_claim(struct kapf_session *session,
 
 	if (!slot || !kapf_op_valid(op))
 		return ERR_PTR(-EINVAL);
-	if (!kapf_slot_move(slot, KAPF_SLOT_FREE, KAPF_SLOT_CLAIMED))
-		return ERR_PTR(-EBUSY);
-	return slot;
+	if (kapf_slot_move(slot, KAPF_SLOT_FREE, KAPF_SLOT_CLAIMED))
+		return slot;
+	/* For pollers that are told of edges only, and do not look again. */
+	WRITE_ONCE(session->events.slot_wanted, true);
+	smp_mb(); /* Pairs with kapf_slot_free(). */
+	if (atomic_read(&slot->state) == KAPF_SLOT_FREE)
+		kapf_events_slot_freed(&session->events);
+	return ERR_PTR(-EBUSY);
 }
 
 /**
@@ -228,9 +233,10 @@ static long kapf_slot_wait(struct kapf_session *session, struct kapf_slot *slot)
 	long ret = kapf_slot_sleep(slot);
 
 	if (!ret) {
+		/* The end of the session takes what executes, too. */
 		if (kapf_slot_move(slot, KAPF_SLOT_GRANTED,
 				   KAPF_SLOT_EXECUTING))
-			return KAPF_EXECUTE;
+			return kapf_session_check(session) ?: KAPF_EXECUTE;
 		kapf_slot_await_cancel(slot);
 		if (atomic_read_acquire(&slot->state) != KAPF_SLOT_REFUSED)
 			return -ESHUTDOWN;

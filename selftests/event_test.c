@@ -556,6 +556,97 @@ TEST_F(event, poll_for_a_configuration)
 	EXPECT_EQ(0, poll_now(self->fd) & POLLPRI);
 }
 
+/* A change that is refused is no reason to forget an earlier one. */
+TEST_F(event, poll_for_a_configuration_that_stays)
+{
+	struct image image;
+	pid_t child;
+	int i;
+
+	ASSERT_EQ(KAPF_EXECUTE, admit(self->fd, 0, self->schema));
+	child = fork();
+	if (!child) {
+		image_init(&image);
+		for (;;)
+			if (set_image(self->control, &image, NULL) != -EBUSY)
+				_exit(1);
+	}
+	for (i = 0; i < 20000; i++)
+		if (!(poll_now(self->fd) & POLLPRI))
+			break;
+	EXPECT_EQ(20000, i);
+	kill_and_reap(child);
+}
+
+/* Who has asked in vain for a slot is told when one is free. */
+TEST_F(event, epoll_edge_of_a_slot)
+{
+	struct epoll_event interest = { .events = EPOLLOUT | EPOLLET };
+	struct epoll_event got;
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	int fd = open_session(1);
+
+	ASSERT_LE(0, epoll);
+	ASSERT_EQ(0, epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &interest));
+	EXPECT_EQ(1, epoll_wait(epoll, &got, 1, 0));
+	EXPECT_EQ(KAPF_EXECUTE, admit(fd, 0, self->exempt));
+	EXPECT_EQ(-EBUSY, admit(fd, 0, self->exempt));
+	EXPECT_EQ(0, epoll_wait(epoll, &got, 1, 0));
+	EXPECT_EQ(0, finish(fd, 0));
+	EXPECT_EQ(1, epoll_wait(epoll, &got, 1, 10000));
+	close(fd);
+	close(epoll);
+}
+
+struct poller {
+	int fd;
+	bool stop;
+	__u64 longest;	/* time of a poll, ns */
+};
+
+static void *poller_main(void *arg)
+{
+	struct poller *poller = arg;
+	struct pollfd pollfd = { .fd = poller->fd, .events = POLLIN };
+	__u64 begin;
+
+	while (!__atomic_load_n(&poller->stop, __ATOMIC_RELAXED)) {
+		begin = now_ns();
+		poll(&pollfd, 1, 5000);
+		if (now_ns() - begin > poller->longest)
+			poller->longest = now_ns() - begin;
+	}
+	return NULL;
+}
+
+/* One reads a single event of many while others look whether there are any. */
+TEST_F_TIMEOUT(event, rest_of_what_somebody_reads, 200)
+{
+	struct poller poller = { .fd = self->fd };
+	struct kapf_event events[4];
+	pthread_t thread;
+	int i;
+
+	fill(self);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, poller_main, &poller));
+	for (i = 0; i < 2000; i++) {
+		for (__u32 slot = 2; slot < 6; slot++) {
+			ASSERT_EQ(KAPF_QUEUED, admit_nowait(self->fd, slot,
+							    self->schema));
+			ASSERT_EQ(0, cancel(self->fd, slot));
+		}
+		ASSERT_EQ(1, read_events(self->fd, events, 1));
+		/* Now and then, for a poll that sleeps to be seen to. */
+		sleep_ms(i % 100 ? 0 : 20);
+		ASSERT_EQ(3, read_events(self->fd, events, 4));
+	}
+	ASSERT_EQ(KAPF_QUEUED, admit_nowait(self->fd, 2, self->schema));
+	__atomic_store_n(&poller.stop, true, __ATOMIC_RELAXED);
+	EXPECT_EQ(0, cancel(self->fd, 2));
+	pthread_join(thread, NULL);
+	EXPECT_GE(4500 * NSEC_PER_MSEC, poller.longest);
+}
+
 /* Edge triggered: one notice for each time that events begin to be there. */
 TEST_F(event, epoll_edges)
 {
