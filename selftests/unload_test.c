@@ -66,7 +66,7 @@ TEST_F(unload, and_load_again)
 }
 
 /* A module that was just loaded has the mandatory objects. */
-TEST_F_TIMEOUT(unload, a_hundred_times, 120)
+TEST_F_TIMEOUT(unload, a_hundred_times, 600)
 {
 	int i, fd;
 
@@ -179,7 +179,7 @@ static void *opener_main(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(unload, against_open, 60)
+TEST_F_TIMEOUT(unload, against_open, 300)
 {
 	bool stop = false;
 	pthread_t thread;
