@@ -139,9 +139,9 @@ static int kapf_batch_admit(struct kapf_session *session,
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
 	label = kapf_session_label(session, op->slot);
-	if (op->label || copy_from_iter(label->text, len, from) != len) {
+	if (copy_from_iter(label->text, len, from) != len) {
 		kapf_slot_free(slot, &session->events);
-		return op->label ? -EINVAL : -EFAULT;
+		return -EFAULT;
 	}
 	label->len = len;
 	return kapf_slot_submit(session, slot, op);
@@ -162,7 +162,7 @@ static long kapf_batch_op(struct kapf_session *session, struct iov_iter *from)
 	if (op.opcode == KAPF_OP_FINISH || op.opcode == KAPF_OP_CANCEL)
 		return kapf_batch_slot_op(session, &op);
 	padded = sizeof(op) + ALIGN(op.label_len, 8);
-	if (left < padded)
+	if (left < padded || op.label)
 		return -EINVAL;
 	ret = kapf_batch_admit(session, &op, from);
 	if (!ret)
@@ -230,7 +230,6 @@ static int kapf_batch_error(struct kapf_batch *batch, long error, u32 slot,
 		.detail = -error,
 		.flags = flags,
 	};
-
 	size_t copied;
 
 	if (error == -EINTR || error == -ESHUTDOWN ||
@@ -422,7 +421,7 @@ static bool kapf_batch_writable(struct kapf_session *session)
 
 	if (found == session->nr_slots) {
 		WRITE_ONCE(events->slot_wanted, true);
-		smp_mb(); /* Pairs with kapf_slot_free(). */
+		smp_mb(); /* Pairs with kapf_slot_set_free(). */
 		found = kapf_slot_find_free(session, 0);
 	}
 	if (found == session->nr_slots)

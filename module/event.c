@@ -91,12 +91,3 @@ void kapf_events_wake(struct kapf_events *events, __poll_t what)
 {
 	wake_up_interruptible_poll(&events->wait, what);
 }
-
-/* A slot is free again; ordered after that by who has freed it. */
-void kapf_events_slot_freed(struct kapf_events *events)
-{
-	if (!READ_ONCE(events->slot_wanted))
-		return;
-	WRITE_ONCE(events->slot_wanted, false);
-	kapf_events_wake(events, EPOLLOUT | EPOLLWRNORM);
-}

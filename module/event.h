@@ -14,7 +14,8 @@
  * @lock: protects @taken; no page fault is taken with it held
  * @taken: nodes that have been taken from @posted, oldest first
  * @wait: whoever waits for one, or polls the file
- * @slot_wanted: somebody polls for a free slot
+ * @slot_wanted: somebody polls for a free slot; no lock, ordered against the
+ *	states of the slots
  */
 struct kapf_events {
 	struct llist_head posted;
@@ -32,7 +33,6 @@ unsigned int kapf_events_take(struct kapf_events *events,
 void kapf_events_put_back(struct kapf_events *events,
 			  struct llist_node **nodes, unsigned int nr);
 void kapf_events_wake(struct kapf_events *events, __poll_t what);
-void kapf_events_slot_freed(struct kapf_events *events);
 
 /*
  * Add one.  Return: whether there was none: then the readers have to be woken,
@@ -42,6 +42,15 @@ static inline bool kapf_events_post(struct kapf_events *events,
 				    struct llist_node *node)
 {
 	return llist_add(node, &events->posted);
+}
+
+/* Does a slot that has become free have to be told of?  Once. */
+static inline bool kapf_events_slot_wanted(struct kapf_events *events)
+{
+	if (!READ_ONCE(events->slot_wanted))
+		return false;
+	WRITE_ONCE(events->slot_wanted, false);
+	return true;
 }
 
 #endif /* KAPF_EVENT_H */

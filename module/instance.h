@@ -20,7 +20,8 @@ struct kapf_active_config;
 /**
  * struct kapf_instance - one budget of seats
  * @config: what is in force; NULL while it is being replaced
- * @generation: of it, also meanwhile
+ * @generation: of it, also meanwhile; written with @config_lock held, and read
+ *	without
  * @config_lock: held to replace the configuration, and to read what it is made
  *	of at leisure; taken before @sessions_lock
  * @next_level: id that the next new level gets
@@ -53,7 +54,7 @@ struct kapf_instance {
 	char control_name[16];
 };
 
-/* The module is there to stay, as far as it knows. */
+/* Loading cannot fail any more: before that no node opens.  Set once. */
 extern bool kapf_loaded;
 
 /* Module parameters, see main.c. */

@@ -43,20 +43,20 @@ static_assert(offsetof(struct kapf_slot, request.link) == 64);
 /**
  * struct kapf_wakeups - whom to wake after the lock has been dropped
  * @nr: how many
- * @readers: bit i: whom[i] is a struct kapf_events, not a struct task_struct
- * @whom: they
+ * @whom: a struct task_struct, or a struct kapf_events where there is a key
+ * @keys: what there is to be polled for; 0: a task
  */
 struct kapf_wakeups {
 	unsigned int nr;
-	u32 readers;
 	void *whom[KAPF_ROUND];
+	__poll_t keys[KAPF_ROUND];
 };
 
-static void kapf_wakeups_init(struct kapf_wakeups *wakeups)
+static void kapf_wakeups_add(struct kapf_wakeups *wakeups, void *whom,
+			     __poll_t key)
 {
-	BUILD_BUG_ON(KAPF_ROUND > 8 * sizeof(wakeups->readers));
-	wakeups->nr = 0;
-	wakeups->readers = 0;
+	wakeups->whom[wakeups->nr] = whom;
+	wakeups->keys[wakeups->nr++] = key;
 }
 
 static void kapf_wakeups_wake(const struct kapf_wakeups *wakeups)
@@ -64,9 +64,8 @@ static void kapf_wakeups_wake(const struct kapf_wakeups *wakeups)
 	unsigned int i;
 
 	for (i = 0; i < wakeups->nr; i++) {
-		if (wakeups->readers & BIT(i))
-			kapf_events_wake(wakeups->whom[i],
-					 EPOLLIN | EPOLLRDNORM);
+		if (wakeups->keys[i])
+			kapf_events_wake(wakeups->whom[i], wakeups->keys[i]);
 		else
 			wake_up_process(wakeups->whom[i]);
 	}
@@ -90,12 +89,11 @@ static void kapf_level_decided(struct kapf_level *level, struct kapf_slot *slot,
 
 		slot->level = level->id;
 		kapf_slot_set(slot, state);
-		if (kapf_events_post(events, &slot->event)) {
-			wakeups->readers |= BIT(wakeups->nr);
-			wakeups->whom[wakeups->nr++] = events;
-		}
+		if (kapf_events_post(events, &slot->event))
+			kapf_wakeups_add(wakeups, events,
+					 EPOLLIN | EPOLLRDNORM);
 	} else {
-		wakeups->whom[wakeups->nr++] = slot->waiter;
+		kapf_wakeups_add(wakeups, slot->waiter, 0);
 		kapf_slot_set(slot, state);
 	}
 }
@@ -182,7 +180,7 @@ static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 	bool more;
 
 	for (;;) {
-		kapf_wakeups_init(&wakeups);
+		wakeups.nr = 0;
 		level->wakeups = &wakeups;
 		more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
 		spin_unlock(&level->lock);
@@ -419,7 +417,7 @@ bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot)
 		spin_unlock(&level->lock);
 		return false;
 	}
-	kapf_wakeups_init(&wakeups);
+	wakeups.nr = 0;
 	kapf_queueset_cancel(&level->qs, &slot->request, now);
 	kapf_level_dequeued(level, slot, kapf_request_width(&slot->request));
 	slot->refusal = KAPF_CANCELLED;
@@ -433,8 +431,10 @@ bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot)
 
 /* An additional latency is over, or cut.  Called with the lock held. */
 static void kapf_level_end_linger(struct kapf_level *level,
-				  struct kapf_slot *slot, u64 now)
+				  struct kapf_slot *slot, u64 now,
+				  struct kapf_wakeups *wakeups)
 {
+	struct kapf_events *events = slot->events;
 	u64 end = slot->deadline.when;
 
 	kapf_deadlines_remove(&level->lingers, &slot->deadline);
@@ -445,7 +445,8 @@ static void kapf_level_end_linger(struct kapf_level *level,
 				      now);
 		kapf_level_released(slot, now);
 	}
-	kapf_slot_free(slot, slot->events);
+	if (kapf_slot_set_free(slot, events))
+		kapf_wakeups_add(wakeups, events, EPOLLOUT | EPOLLWRNORM);
 }
 
 /**
@@ -455,12 +456,15 @@ static void kapf_level_end_linger(struct kapf_level *level,
  */
 void kapf_level_release(struct kapf_level *level, struct kapf_slot *slot)
 {
+	struct kapf_wakeups wakeups __uninitialized;
 	u64 now = ktime_get_ns();
 
+	wakeups.nr = 0;
 	spin_lock(&level->lock);
 	if (kapf_level_has(level, slot, KAPF_SLOT_LINGERING))
-		kapf_level_end_linger(level, slot, now);
+		kapf_level_end_linger(level, slot, now, &wakeups);
 	kapf_level_unlock(level, now);
+	kapf_wakeups_wake(&wakeups);
 }
 
 static struct kapf_slot *kapf_deadlines_due_slot(struct kapf_deadlines *d,
@@ -475,6 +479,7 @@ static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
 {
 	struct kapf_level *level = container_of(timer, struct kapf_level,
 						lingers.timer);
+	struct kapf_wakeups wakeups __uninitialized;
 	unsigned int nr, rounds = KAPF_ROUNDS;
 	u64 now = ktime_get_ns();
 	struct kapf_slot *slot;
@@ -482,13 +487,15 @@ static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
 	spin_lock(&level->lock);
 	kapf_deadlines_fired(&level->lingers);
 	do {
+		wakeups.nr = 0;
 		for (nr = 0; nr < KAPF_ROUND; nr++) {
 			slot = kapf_deadlines_due_slot(&level->lingers, now);
 			if (!slot)
 				break;
-			kapf_level_end_linger(level, slot, now);
+			kapf_level_end_linger(level, slot, now, &wakeups);
 		}
 		spin_unlock(&level->lock);
+		kapf_wakeups_wake(&wakeups);
 		spin_lock(&level->lock);
 		kapf_level_unlock(level, now);
 		if (nr < KAPF_ROUND)
@@ -523,7 +530,7 @@ static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
 	spin_lock(&level->lock);
 	kapf_deadlines_fired(&level->waits);
 	do {
-		kapf_wakeups_init(&wakeups);
+		wakeups.nr = 0;
 		for (nr = 0; nr < KAPF_ROUND; nr++) {
 			slot = kapf_deadlines_due_slot(&level->waits, now);
 			if (!slot)

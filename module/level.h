@@ -175,14 +175,21 @@ struct kapf_schema {
 };
 
 /*
- * A slot is free again.  Fully ordered: either who waits for one is woken, or it
- * has seen the slot free.
+ * A slot is free again.  Fully ordered: who waits for one has seen it free, or is
+ * to be woken, which the return value says.
  */
+static inline bool kapf_slot_set_free(struct kapf_slot *slot,
+				      struct kapf_events *events)
+{
+	atomic_xchg(&slot->state, KAPF_SLOT_FREE);
+	return kapf_events_slot_wanted(events);
+}
+
 static inline void kapf_slot_free(struct kapf_slot *slot,
 				  struct kapf_events *events)
 {
-	atomic_xchg(&slot->state, KAPF_SLOT_FREE);
-	kapf_events_slot_freed(events);
+	if (kapf_slot_set_free(slot, events))
+		kapf_events_wake(events, EPOLLOUT | EPOLLWRNORM);
 }
 
 struct kapf_level *kapf_level_create(bool exempt);

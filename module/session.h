@@ -36,7 +36,7 @@ struct kapf_label {
  * @owner: the process that attached
  * @slots: its requests
  * @events: decisions on them that have not been read
- * @free_hint: a slot that was free when it was last polled
+ * @free_hint: a slot that was free when it was last polled; no lock, any is good
  * @generation: of the configuration that it read last
  * @instance: that it belongs to
  * @label_bytes: room for the text of each label

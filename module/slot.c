@@ -97,9 +97,10 @@ struct kapf_slot *kapf_slot_claim(struct kapf_session *session,
 		return slot;
 	/* For pollers that are told of edges only, and do not look again. */
 	WRITE_ONCE(session->events.slot_wanted, true);
-	smp_mb(); /* Pairs with kapf_slot_free(). */
-	if (atomic_read(&slot->state) == KAPF_SLOT_FREE)
-		kapf_events_slot_freed(&session->events);
+	smp_mb(); /* Pairs with kapf_slot_set_free(). */
+	if (atomic_read(&slot->state) == KAPF_SLOT_FREE &&
+	    kapf_events_slot_wanted(&session->events))
+		kapf_events_wake(&session->events, EPOLLOUT | EPOLLWRNORM);
 	return ERR_PTR(-EBUSY);
 }
 

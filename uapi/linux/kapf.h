@@ -118,8 +118,8 @@ struct kapf_info {
  * processes share, by clone(2) with CLONE_FILES, is closed when the last of them
  * exits, and the session with it.)
  *
- * Errors: -EINVAL (slots, label_bytes, server, tenant, reserved), -EISCONN (attached
- * before), -EPERM (by another process), -ESHUTDOWN (the session has ended),
+ * Errors: -EINVAL (slots, label_bytes, server, tenant, reserved), -EISCONN
+ * (attached before), -EPERM (by another process), -ESHUTDOWN (it has ended),
  * -EDQUOT (the user has max_sessions sessions; one that has ended counts while
  * somebody still has its file), -ENOMEM.
  */
@@ -300,7 +300,8 @@ enum kapf_verdict {
  *
  * poll(2): POLLIN an event is ready; POLLOUT a slot is free; POLLPRI the
  * configuration is another one than this session read last; POLLHUP the session
- * has ended; POLLERR there is no session yet, or it is another process's.
+ * has ended; POLLERR there is no session yet, or it is another process's.  With
+ * EPOLLET a free slot is told of once a poll or a request has found none.
  */
 struct kapf_event {
 	__aligned_u64 user_data;
@@ -360,7 +361,8 @@ struct kapf_finish {
  * where there is no room for that, the call stops before the element.
  *
  * Errors: -ENOTCONN, -EPERM, -ESHUTDOWN as ADMIT; -EINVAL (a size, min_complete);
- * and, only when no element was taken and no event written, -EFAULT, -EINTR.
+ * and, only when no element was taken and no event written, -EFAULT, -EINTR, or
+ * the error of the first element.
  */
 struct kapf_submit {
 	__u32 size;
