@@ -608,6 +608,8 @@ TEST(opening_says_why_it_fails)
 
 	EXPECT_EQ(-EINVAL, open_server(&session, NULL, "Web", 1, &err));
 	EXPECT_NE(NULL, strstr(err.text, "server \"Web\""));
+	EXPECT_EQ(-EINVAL, open_server(&session, NULL, NULL, 1, &err));
+	EXPECT_NE(NULL, strstr(err.text, "server \"\""));
 	memset(name, 'a', sizeof(name));
 	name[64] = '\0';
 	EXPECT_EQ(-EINVAL, open_server(&session, NULL, name, 1, &err));

@@ -37,13 +37,14 @@ static void refuse_attach(int ret, const struct kapf_server *server,
 			  unsigned int slots, const struct kapf_info *info,
 			  struct kapf_error *err)
 {
+	const char *server_name = server->name ? server->name : "";
 	const char *tenant = server->tenant ? server->tenant : "";
 	char name[128], tenant_name[128];
 
 	if (ret == -EINVAL)
 		kapf_error_set(err,
 			       "cannot be server %s%s%s with %u slot%s: a name is 1 to %d of [a-z0-9.-], slots are 1 to max_inflight of the module kapf, %u",
-			       kapf_quote(name, sizeof(name), server->name),
+			       kapf_quote(name, sizeof(name), server_name),
 			       *tenant ? " of tenant " : "",
 			       *tenant ? kapf_quote(tenant_name,
 						    sizeof(tenant_name),
