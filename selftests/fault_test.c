@@ -477,6 +477,41 @@ static int submit(struct _test_data_fault *self)
 	return call(self->fd, KAPF_SUBMIT, &arg);
 }
 
+static void admit_lingering(struct _test_data_fault *self)
+{
+	struct kapf_op op = request(0, self->schema);
+
+	op.additional_latency = NSEC_PER_MSEC;
+	if (KAPF_VERDICT(admit_op(self->fd, op)) != KAPF_EXECUTE)
+		die("the level is not empty");
+}
+
+/* One that lingers, which is told of, and one that is refused, as well. */
+static int submit_told(struct _test_data_fault *self)
+{
+	struct kapf_finish finished[2] = { { .slot = 0 }, { .slot = 7 } };
+	struct kapf_event event;
+	struct kapf_submit arg = {
+		.size = sizeof(arg),
+		.op_size = sizeof(struct kapf_op),
+		.event_size = sizeof(event),
+		.nr_finish = 2,
+		.nr_events = 1,
+		.finish = (uintptr_t)finished,
+		.events = (uintptr_t)&event,
+	};
+
+	return call(self->fd, KAPF_SUBMIT, &arg);
+}
+
+static void end_lingering(struct _test_data_fault *self)
+{
+	finish(self->fd, 0);
+	if (!await_lingering(self->control, 0))
+		die("seats linger for ever");
+	empty_slots(self);
+}
+
 static const struct step steps[] = {
 	{ .name = "GET_INFO", .call = info },
 	{ .name = "open", .call = open_file, .undo = close_other },
@@ -512,6 +547,8 @@ static const struct step steps[] = {
 	  .undo = empty_slots },
 	{ .name = "SUBMIT", .prepare = queue_one, .call = submit,
 	  .undo = empty_slots, .answers = true },
+	{ .name = "SUBMIT that tells", .prepare = admit_lingering,
+	  .call = submit_told, .undo = end_lingering, .answers = true },
 };
 
 TEST_F_TIMEOUT(fault, every_call, 600)

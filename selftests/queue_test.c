@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Order: who is next among those that wait, how many may wait, and that flows
- * which ask for more than their part get no more than it.
+ * Order: who is next among those that wait, how many may wait, what GET_QUEUES
+ * says of it, and that flows which ask for more than their part get no more than
+ * it.
  *
  * With a hand of one card a flow's queue is its hash modulo the number of
  * queues, so that a test can place each flow.
@@ -309,6 +310,75 @@ TEST_F(queue, length_does_not_count_while_seats_are_free)
 	for (i = 0; i < 3; i++)
 		pthread_join(crowd.members[i].thread, NULL);
 	EXPECT_EQ(3, crowd.granted);
+}
+
+/* Seen from outside */
+
+/* Read all, in pieces of @step. */
+static __u32 read_queues(int control, struct kapf_queue_info *queues,
+			 __u32 room, __u32 step)
+{
+	struct kapf_get_queues get = {
+		.size = sizeof(get),
+		.queue_size = sizeof(*queues),
+	};
+	__u32 nr = 0;
+
+	do {
+		get.nr = step < room - nr ? step : room - nr;
+		get.queues = (uintptr_t)(queues + nr);
+		if (call(control, KAPF_GET_QUEUES, &get))
+			die("GET_QUEUES");
+		nr += get.nr;
+	} while (get.nr && nr < room);
+	if (get.generation != generation(control))
+		die("generation");
+	return nr;
+}
+
+TEST_F(queue, seen_from_outside)
+{
+	const __u64 seat_second = 100000000;
+	struct kapf_queue_info queues[9];
+	struct kapf_op op;
+	__u32 level, nr, step, i;
+
+	self->schema = set_up_queues(self->control, 2, 8, 1, 10);
+	level = level_stats(self->control, "test").id;
+	op = request(0, self->schema);
+	op.flow_hash = 3;
+	op.initial_seats = 2;
+	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	for (i = 1; i < 4; i++) {
+		op = request(i, self->schema);
+		op.flags = KAPF_OP_NOWAIT;
+		op.flow_hash = 5;
+		op.initial_seats = i % 2 + 1;
+		op.final_seats = 2;
+		op.additional_latency = 2 * NSEC_PER_SEC;
+		ASSERT_EQ(KAPF_QUEUED, KAPF_VERDICT(admit_op(self->fd, op)));
+	}
+	for (step = 1; step <= 9; step++) {
+		memset(queues, 0xff, sizeof(queues));
+		nr = read_queues(self->control, queues, 9, step);
+		ASSERT_EQ(8, nr);
+		for (i = 0; i < nr; i++) {
+			EXPECT_EQ(level, queues[i].level);
+			EXPECT_EQ(i, queues[i].queue);
+			EXPECT_EQ(i == 3, queues[i].executing_requests);
+			EXPECT_EQ(i == 3 ? 2 : 0, queues[i].seats_in_use);
+			EXPECT_EQ(i == 5 ? 3 : 0, queues[i].waiting_requests);
+			EXPECT_EQ(i == 5 ? 5 : 0,
+				  queues[i].waiting_initial_seats);
+			EXPECT_EQ(i == 5 ? 6 : 0, queues[i].waiting_seats);
+		}
+	}
+	/* Each is taken to execute for 3 ms, then lingers with 2 seats. */
+	EXPECT_EQ(5 * seat_second * 3 / 1000 + 3 * 2 * 2 * seat_second,
+		  queues[5].waiting_work);
+	EXPECT_EQ(0, queues[3].waiting_work);
+	/* What executes has been charged to its queue, from R = 0 on. */
+	EXPECT_EQ(2 * seat_second * 3 / 1000, queues[3].next_dispatch_r);
 }
 
 /* Fairness */

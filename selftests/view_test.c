@@ -383,9 +383,24 @@ TEST_F(view, sessions_in_pieces)
 	}
 }
 
-TEST_F(view, session_in_detail)
+/* The first session has one that lingers, one that executes, one that waits. */
+static void one_of_each(struct _test_data_view *self, struct waiter *waiter)
 {
 	struct kapf_op op = request(2, self->schema);
+
+	op.initial_seats = 2;
+	op.additional_latency = 10 * NSEC_PER_SEC;
+	if (KAPF_VERDICT(admit_op(self->fd[0], op)) != KAPF_EXECUTE ||
+	    finish(self->fd[0], 2) != 10000 ||
+	    admit(self->fd[0], 3, self->schema) != KAPF_EXECUTE)
+		die("the level is not empty");
+	waiter_start(waiter, self->fd[0], request(4, self->schema));
+	if (!await_waiting(self->control, 1))
+		die("a request does not wait");
+}
+
+TEST_F(view, session_in_detail)
+{
 	struct kapf_session_info info[2];
 	struct kapf_get_sessions get = {
 		.size = sizeof(get),
@@ -395,13 +410,7 @@ TEST_F(view, session_in_detail)
 	};
 	struct waiter waiter;
 
-	op.initial_seats = 2;
-	op.additional_latency = 10 * NSEC_PER_SEC;
-	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd[0], op)));
-	ASSERT_EQ(10000, finish(self->fd[0], 2));
-	ASSERT_EQ(KAPF_EXECUTE, admit(self->fd[0], 3, self->schema));
-	waiter_start(&waiter, self->fd[0], request(4, self->schema));
-	ASSERT_TRUE(await_waiting(self->control, 1));
+	one_of_each(self, &waiter);
 	ASSERT_EQ(0, call(self->control, KAPF_GET_SESSIONS, &get));
 	ASSERT_EQ(2, get.nr);
 	EXPECT_EQ(getpid(), info[0].pid);
@@ -441,17 +450,10 @@ static long value_of(int fd, const char *key)
 
 TEST_F(view, session_in_fdinfo)
 {
-	struct kapf_op op = request(2, self->schema);
 	int fresh = open_node(SUBMIT_NODE, O_RDWR);
 	struct waiter waiter;
 
-	op.initial_seats = 2;
-	op.additional_latency = 10 * NSEC_PER_SEC;
-	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd[0], op)));
-	ASSERT_EQ(10000, finish(self->fd[0], 2));
-	ASSERT_EQ(KAPF_EXECUTE, admit(self->fd[0], 3, self->schema));
-	waiter_start(&waiter, self->fd[0], request(4, self->schema));
-	ASSERT_TRUE(await_waiting(self->control, 1));
+	one_of_each(self, &waiter);
 	EXPECT_EQ(self->session[0], value_of(self->fd[0], "kapf-session"));
 	EXPECT_EQ(getpid(), value_of(self->fd[0], "kapf-pid"));
 	EXPECT_EQ(8, value_of(self->fd[0], "kapf-slots"));
@@ -463,75 +465,6 @@ TEST_F(view, session_in_fdinfo)
 	EXPECT_EQ(-1, value_of(fresh, "kapf-session"));
 	EXPECT_EQ(0, finish(self->fd[0], 3));
 	EXPECT_EQ(KAPF_EXECUTE, waiter_join(&waiter));
-}
-
-/* Queues */
-
-/* Read all, in pieces of @step. */
-static __u32 read_queues(int control, struct kapf_queue_info *queues,
-			 __u32 room, __u32 step)
-{
-	struct kapf_get_queues get = {
-		.size = sizeof(get),
-		.queue_size = sizeof(*queues),
-	};
-	__u32 nr = 0;
-
-	do {
-		get.nr = step < room - nr ? step : room - nr;
-		get.queues = (uintptr_t)(queues + nr);
-		if (call(control, KAPF_GET_QUEUES, &get))
-			die("GET_QUEUES");
-		nr += get.nr;
-	} while (get.nr && nr < room);
-	if (get.generation != generation(control))
-		die("generation");
-	return nr;
-}
-
-TEST_F(view, queues)
-{
-	const __u64 seat_second = 100000000;
-	struct kapf_queue_info queues[9];
-	struct kapf_op op;
-	__u32 level, nr, step, i;
-
-	self->schema = set_up_queues(self->control, 2, 8, 1, 10);
-	level = level_stats(self->control, "test").id;
-	op = request(0, self->schema);
-	op.flow_hash = 3;
-	op.initial_seats = 2;
-	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd[0], op)));
-	for (i = 1; i < 4; i++) {
-		op = request(i, self->schema);
-		op.flags = KAPF_OP_NOWAIT;
-		op.flow_hash = 5;
-		op.initial_seats = i % 2 + 1;
-		op.final_seats = 2;
-		op.additional_latency = 2 * NSEC_PER_SEC;
-		ASSERT_EQ(KAPF_QUEUED, KAPF_VERDICT(admit_op(self->fd[0], op)));
-	}
-	for (step = 1; step <= 9; step++) {
-		memset(queues, 0xff, sizeof(queues));
-		nr = read_queues(self->control, queues, 9, step);
-		ASSERT_EQ(8, nr);
-		for (i = 0; i < nr; i++) {
-			EXPECT_EQ(level, queues[i].level);
-			EXPECT_EQ(i, queues[i].queue);
-			EXPECT_EQ(i == 3, queues[i].executing_requests);
-			EXPECT_EQ(i == 3 ? 2 : 0, queues[i].seats_in_use);
-			EXPECT_EQ(i == 5 ? 3 : 0, queues[i].waiting_requests);
-			EXPECT_EQ(i == 5 ? 5 : 0,
-				  queues[i].waiting_initial_seats);
-			EXPECT_EQ(i == 5 ? 6 : 0, queues[i].waiting_seats);
-		}
-	}
-	/* Each is taken to execute for 3 ms, then lingers with 2 seats. */
-	EXPECT_EQ(5 * seat_second * 3 / 1000 + 3 * 2 * 2 * seat_second,
-		  queues[5].waiting_work);
-	EXPECT_EQ(0, queues[3].waiting_work);
-	/* What executes has been charged to its queue, from R = 0 on. */
-	EXPECT_EQ(2 * seat_second * 3 / 1000, queues[3].next_dispatch_r);
 }
 
 /* Statistics */

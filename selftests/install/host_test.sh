@@ -40,6 +40,11 @@ says "its soname" out "soname: [libkapf.so.0]"
 root=$tmp/root
 version=$(sed -n 's/^KAPF_VERSION := //p' version.mk)
 
+for module in build/modules/*/kapf.ko; do
+	run modinfo -F version "$module"
+	passes "the version of $module" grep -qx "$version" "$tmp/out"
+done
+
 # MODE PATH of all files
 installed() {
 	find "$root" ! -type d -printf '%m %P\n' | sort -k 2
