@@ -7,7 +7,7 @@
 # "total PASSED FAILED".  A test with tests inside counts as those, and as one
 # that failed when it failed and none of them did (it may have crashed).  A test
 # that was announced and did not run has failed.  One that was skipped is
-# neither.
+# neither; why the last of them was is said.
 #
 # The arrays have an element for the tests of the top level, OUTER, and one for
 # those inside the present one, INNER.
@@ -21,12 +21,15 @@ function fail(depth, n, line)
 function result(depth, line)
 {
 	seen[depth]++
-	if (line ~ /# *SKIP/)
+	if (line ~ /# *SKIP/) {
 		skipped[depth]++
-	else if (line ~ /^not/)
+		reason[depth] = line
+		sub(/.*# *SKIP */, "", reason[depth])
+	} else if (line ~ /^not/) {
 		fail(depth, 1, line)
-	else
+	} else {
 		passed[depth]++
+	}
 	said = ""
 }
 
@@ -40,14 +43,15 @@ function summarise(depth, name,    lost)
 		printf("%-6s %s: %d passed%s%s\n%s",
 		       failed[depth] ? "FAILED" : "ok", name, passed[depth],
 		       failed[depth] ? ", " failed[depth] " failed" : "",
-		       skipped[depth] ? ", " skipped[depth] " skipped" : "",
+		       skipped[depth] ? ", " skipped[depth] " skipped" \
+		       (reason[depth] ? " (" reason[depth] ")" : "") : "",
 		       details[depth])
 	fflush()
 	all_passed += passed[depth]
 	all_failed += failed[depth]
 	passed[depth] = failed[depth] = skipped[depth] = 0
 	planned[depth] = seen[depth] = 0
-	details[depth] = said = ""
+	details[depth] = reason[depth] = said = ""
 }
 
 BEGIN {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kapf's answers to cases of the differential tests and of recorded vectors.
+ *
+ * A case and its answer are JSON; each area is a file of its name.  A case that
+ * lacks something ends the program: it is a fault of the test.
+ */
+#ifndef DIFFERENTIAL_ANSWER_H
+#define DIFFERENTIAL_ANSWER_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A new object. */
+struct json_object *answer_dealer(struct json_object *c);
+
+/**
+ * struct area - what can be answered
+ * @name: of the area, of its file here, and of its vectors
+ * @answer: to a case
+ */
+struct area {
+	const char *name;
+	struct json_object *(*answer)(struct json_object *c);
+};
+
+extern const struct area areas[]; /* ends with a NULL name */
+
+struct json_object *case_get(struct json_object *c, const char *key);
+uint64_t case_u64(struct json_object *c, const char *key);
+
+#endif /* DIFFERENTIAL_ANSWER_H */

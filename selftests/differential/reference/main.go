@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// Differential compares kapf with the reference: for each random case the
+// reference's own code is asked, and so is a program of kapf's.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sort"
+)
+
+// comparison is an area, of which main need not know the types.
+type comparison interface {
+	compare(o options) bool
+}
+
+var areas = map[string]comparison{
+	"dealer": dealer,
+}
+
+// options are the command line's.
+type options struct {
+	seed   uint64
+	cases  int
+	area   string
+	ours   string
+	record string
+}
+
+func names() []string {
+	var list []string
+	for name := range areas {
+		list = append(list, name)
+	}
+	sort.Strings(list)
+	return list
+}
+
+func main() {
+	var o options
+
+	flag.Uint64Var(&o.seed, "seed", 0, "of the cases; 0: a random one")
+	flag.IntVar(&o.cases, "cases", 1000, "how many")
+	flag.StringVar(&o.area, "area", "", fmt.Sprintf("one of %v", names()))
+	flag.StringVar(&o.ours, "ours", "", "the program that answers for kapf")
+	flag.StringVar(&o.record, "record", "",
+		"write the cases with the reference's answers to this file")
+	flag.Parse()
+
+	area, known := areas[o.area]
+	if !known || o.ours == "" || o.cases < 1 || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if o.seed == 0 {
+		o.seed = rand.Uint64()
+	}
+	if !area.compare(o) {
+		os.Exit(1)
+	}
+}
