@@ -206,7 +206,7 @@ static u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
 	u32 width = kapf_request_width(&slot->request);
 
-	slot->request.queue = NULL;
+	slot->request.queue = KAPF_NO_QUEUE;
 	slot->request.start = now;
 	this_cpu_inc(level->exempt->dispatched);
 	this_cpu_add(level->exempt->seats_taken, width);

@@ -248,11 +248,9 @@ static void kapf_copy_slot(const struct kapf_slot *slot,
 	info->state = kapf_request_state(slot);
 	info->level = level->id;
 	info->schema = schema->id;
-	info->queue = -1;
-	if (req->queue) {
-		info->queue = kapf_queue_index(&level->qs, req->queue);
+	info->queue = req->queue; /* KAPF_NO_QUEUE is -1 there */
+	if (req->queue != KAPF_NO_QUEUE)
 		info->queue_position = req->position;
-	}
 	info->initial_seats = req->initial_seats;
 	info->final_seats = req->final_seats;
 	info->flags = slot->flags & (KAPF_SLOT_EVENT - 1);
@@ -573,7 +571,7 @@ static u32 kapf_read_queues(const struct kapf_active_config *config,
 		level = config->levels[array_index_nospec(get->level,
 							  KAPF_MAX_LEVELS)];
 		spin_lock_bh(&level->lock);
-		while (nr < room && get->queue < level->qs.nr_queues)
+		while (nr < room && get->queue < level->qs.nr_kept)
 			kapf_read_queue(level, get->queue++, &infos[nr++]);
 		spin_unlock_bh(&level->lock);
 		if (!nr) {

@@ -38,8 +38,7 @@ DECLARE_EVENT_CLASS(kapf_request,
 		__entry->session = session->id;
 		__entry->level = level->id;
 		__entry->schema = slot->schema->id;
-		__entry->queue = req->queue ?
-			(s32)kapf_queue_index(&level->qs, req->queue) : -1;
+		__entry->queue = req->queue; /* KAPF_NO_QUEUE is -1 there */
 		__entry->seats = kapf_request_width(req);
 		__entry->ns = to > from ? to - from : 0;
 	),

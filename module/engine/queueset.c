@@ -28,6 +28,21 @@
 #define KAPF_GUESSED_SERVICE_NS 3000000
 
 /**
+ * kapf_queues_init() - make queues
+ * @queues: where
+ * @nr: how many
+ */
+void kapf_queues_init(struct kapf_queue *queues, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		queues[i] = (struct kapf_queue) { };
+		INIT_LIST_HEAD(&queues[i].waiting);
+	}
+}
+
+/**
  * kapf_queueset_init() - give a queue set its queues and its limit
  * @qs: the queue set: zeroed but for dispatched, or in use before and idle now,
  *	of which it keeps its virtual time and its counters
@@ -41,19 +56,15 @@ void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
 			u32 nr_queues, u32 hand_size, u32 queue_length_limit,
 			u32 seats)
 {
-	u32 i;
-
+	kapf_queues_init(queues, nr_queues);
 	qs->seats = seats;
 	qs->queues = queues;
 	qs->nr_queues = nr_queues;
+	qs->nr_kept = nr_queues;
 	qs->hand_size = hand_size;
 	qs->queue_length_limit = queue_length_limit;
 	qs->robin = 0;
 	qs->backlog = RB_ROOT_CACHED;
-	for (i = 0; i < nr_queues; i++) {
-		queues[i] = (struct kapf_queue) { };
-		INIT_LIST_HEAD(&queues[i].waiting);
-	}
 }
 
 /* The work that a request is charged with when it is dispatched. */
@@ -77,10 +88,16 @@ static void kapf_queueset_advance(struct kapf_queueset *qs, u64 now)
 	qs->now = now;
 	if (!qs->nr_active)
 		return;
-	seats = qs->seats_in_use + qs->waiting_seats;
+	seats = qs->seats_in_use - qs->unqueued_seats + qs->waiting_seats;
 	if (seats > qs->seats)
 		seats = qs->seats;
 	qs->current_r += kapf_seatsec_ratio(seats, elapsed, qs->nr_active);
+}
+
+static struct kapf_queue *kapf_request_queue(const struct kapf_queueset *qs,
+					     const struct kapf_request *req)
+{
+	return &qs->queues[req->queue];
 }
 
 static bool kapf_queue_active(const struct kapf_queue *queue)
@@ -189,14 +206,17 @@ static struct kapf_queue *kapf_queueset_choose(struct kapf_queueset *qs,
 static void kapf_queueset_seat(struct kapf_queueset *qs,
 			       struct kapf_request *req)
 {
-	struct kapf_queue *queue = req->queue;
 	u32 width = kapf_request_width(req);
+	struct kapf_queue *queue;
 
 	req->start = qs->now;
 	qs->nr_executing++;
 	qs->seats_in_use += width;
-	if (!queue)
+	if (req->queue == KAPF_NO_QUEUE) {
+		qs->unqueued_seats += width;
 		return;
+	}
+	queue = kapf_request_queue(qs, req);
 	queue->nr_executing++;
 	queue->seats_in_use += width;
 }
@@ -209,8 +229,8 @@ static void kapf_queueset_seat(struct kapf_queueset *qs,
 static void kapf_queueset_charge(struct kapf_queueset *qs,
 				 struct kapf_request *req)
 {
-	req->queue->next_dispatch_r += kapf_request_work(req);
-	qs->robin = kapf_queue_index(qs, req->queue);
+	kapf_request_queue(qs, req)->next_dispatch_r += kapf_request_work(req);
+	qs->robin = req->queue;
 
 	if (req->final_seats > qs->seats) {
 		u64 work = kapf_seatsec(req->final_seats,
@@ -225,7 +245,7 @@ static void kapf_queueset_charge(struct kapf_queueset *qs,
 static void kapf_queue_append(struct kapf_queueset *qs,
 			      struct kapf_request *req)
 {
-	struct kapf_queue *queue = req->queue;
+	struct kapf_queue *queue = kapf_request_queue(qs, req);
 
 	req->position = queue->taken++;
 	req->arrival_r = qs->current_r;
@@ -245,7 +265,7 @@ static void kapf_queue_append(struct kapf_queueset *qs,
 static void kapf_queue_remove(struct kapf_queueset *qs,
 			      struct kapf_request *req)
 {
-	struct kapf_queue *queue = req->queue;
+	struct kapf_queue *queue = kapf_request_queue(qs, req);
 
 	list_del(&req->link);
 	queue->waiting_work -= kapf_request_work(req);
@@ -277,7 +297,7 @@ enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 	struct kapf_queue *queue;
 
 	kapf_queueset_advance(qs, now);
-	req->queue = NULL;
+	req->queue = KAPF_NO_QUEUE;
 	if (!qs->nr_queues) {
 		if (!has_room)
 			return KAPF_ADMISSION_CONCURRENCY_LIMIT;
@@ -290,7 +310,7 @@ enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 	    !kapf_queueset_seat_free(qs))
 		return KAPF_ADMISSION_QUEUE_FULL;
 
-	req->queue = queue;
+	req->queue = kapf_queue_index(qs, queue);
 	if (!kapf_queue_active(queue)) {
 		queue->next_dispatch_r = qs->current_r;
 		qs->nr_active++;
@@ -382,7 +402,7 @@ bool kapf_queueset_dispatch(struct kapf_queueset *qs, u32 budget, u64 now)
 void kapf_queueset_cancel(struct kapf_queueset *qs, struct kapf_request *req,
 			  u64 now)
 {
-	struct kapf_queue *queue = req->queue;
+	struct kapf_queue *queue = kapf_request_queue(qs, req);
 
 	kapf_queueset_advance(qs, now);
 	kapf_queue_unbound(qs, queue);
@@ -399,8 +419,10 @@ static void kapf_queueset_give_back(struct kapf_queueset *qs,
 	u32 width = kapf_request_width(req);
 
 	qs->seats_in_use -= width;
-	if (req->queue)
-		req->queue->seats_in_use -= width;
+	if (req->queue == KAPF_NO_QUEUE)
+		qs->unqueued_seats -= width;
+	else
+		kapf_request_queue(qs, req)->seats_in_use -= width;
 }
 
 /*
@@ -410,8 +432,8 @@ static void kapf_queueset_give_back(struct kapf_queueset *qs,
 static void kapf_queueset_settle(struct kapf_queueset *qs,
 				 struct kapf_request *req)
 {
+	struct kapf_queue *queue = kapf_request_queue(qs, req);
 	u64 served = qs->now - req->start;
-	struct kapf_queue *queue = req->queue;
 	u64 seats = req->initial_seats;
 
 	if (served <= KAPF_GUESSED_SERVICE_NS)
@@ -434,11 +456,11 @@ static void kapf_queueset_settle(struct kapf_queueset *qs,
 void kapf_queueset_finish(struct kapf_queueset *qs, struct kapf_request *req,
 			  u64 now)
 {
-	struct kapf_queue *queue = req->queue;
-
 	kapf_queueset_advance(qs, now);
 	qs->nr_executing--;
-	if (queue) {
+	if (req->queue != KAPF_NO_QUEUE) {
+		struct kapf_queue *queue = kapf_request_queue(qs, req);
+
 		if (queue->nr_waiting)
 			kapf_queue_unbound(qs, queue);
 		kapf_queueset_settle(qs, req);
@@ -467,11 +489,12 @@ void kapf_queueset_finish(struct kapf_queueset *qs, struct kapf_request *req,
 void kapf_queueset_refund(struct kapf_queueset *qs, struct kapf_request *req,
 			  u64 unused, u64 now)
 {
-	struct kapf_queue *queue = req->queue;
+	struct kapf_queue *queue;
 
 	kapf_queueset_advance(qs, now);
-	if (!queue || !unused)
+	if (req->queue == KAPF_NO_QUEUE || !unused)
 		return;
+	queue = kapf_request_queue(qs, req);
 	if (queue->nr_waiting)
 		kapf_queue_unbound(qs, queue);
 	queue->next_dispatch_r -= kapf_seatsec(req->final_seats, unused);
@@ -491,4 +514,74 @@ void kapf_queueset_release(struct kapf_queueset *qs, struct kapf_request *req,
 	kapf_queueset_advance(qs, now);
 	qs->nr_lingering--;
 	kapf_queueset_give_back(qs, req);
+}
+
+/**
+ * kapf_queueset_limit() - change the limit
+ * @qs: the queue set
+ * @seats: the new one
+ * @now: the time
+ *
+ * kapf_queueset_dispatch() is due.
+ */
+void kapf_queueset_limit(struct kapf_queueset *qs, u32 seats, u64 now)
+{
+	kapf_queueset_advance(qs, now);
+	qs->seats = seats;
+}
+
+/**
+ * kapf_queueset_least_room() - how many queues have to be kept
+ * @qs: the queue set
+ *
+ * Return: one more than the index of the last queue that a request waits in or
+ * came from; 0 if there is none.
+ */
+u32 kapf_queueset_least_room(const struct kapf_queueset *qs)
+{
+	u32 nr = qs->nr_kept;
+
+	while (nr && !qs->queues[nr - 1].nr_waiting &&
+	       !qs->queues[nr - 1].seats_in_use)
+		nr--;
+	return nr;
+}
+
+/* Whatever points to the queue is to point to where it has been moved. */
+static void kapf_queue_move(struct kapf_queueset *qs, struct kapf_queue *from,
+			    struct kapf_queue *to)
+{
+	*to = *from;
+	INIT_LIST_HEAD(&to->waiting);
+	if (!from->nr_waiting)
+		return;
+	list_replace(&from->waiting, &to->waiting);
+	rb_replace_node_cached(&from->node, &to->node, &qs->backlog);
+}
+
+/**
+ * kapf_queueset_resize() - change the number of queues and how they are dealt
+ * @qs: the queue set
+ * @queues: of kapf_queues_init(); or those it has, if they are enough
+ * @room: how many these are, at least @nr_queues and kapf_queueset_least_room()
+ * @nr_queues: that flows are to use; 0: refuse rather than queue
+ * @hand_size: queues that a flow may use, at most kapf_hand_max(@nr_queues)
+ * @queue_length_limit: of one queue, while no seat is free
+ *
+ * A queue beyond the first @nr_queues takes no more requests; those that it has
+ * are served as before.  The old queues are the caller's again.
+ */
+void kapf_queueset_resize(struct kapf_queueset *qs, struct kapf_queue *queues,
+			  u32 room, u32 nr_queues, u32 hand_size,
+			  u32 queue_length_limit)
+{
+	u32 i, nr = qs->nr_kept < room ? qs->nr_kept : room;
+
+	for (i = 0; queues != qs->queues && i < nr; i++)
+		kapf_queue_move(qs, &qs->queues[i], &queues[i]);
+	qs->queues = queues;
+	qs->nr_kept = room;
+	qs->nr_queues = nr_queues;
+	qs->hand_size = hand_size;
+	qs->queue_length_limit = queue_length_limit;
 }

@@ -8,11 +8,14 @@
 
 #include "dealer.h"
 
+#define KAPF_NO_QUEUE (~0u)
+
 /**
  * struct kapf_request - a request, from admission to the release of its seats
  * @start: time of its dispatch
  * @additional_latency: time for which its seats linger after it has finished
- * @queue: where it waits or came from; NULL in a queue set without queues
+ * @queue: index of the queue where it waits or came from; KAPF_NO_QUEUE when the
+ *	queue set had none
  * @initial_seats: seats that it occupies while it executes
  * @final_seats: seats that it occupies during its additional latency
  * @position: counts the requests that this queue has taken
@@ -24,7 +27,7 @@
 struct kapf_request {
 	u64 start;
 	u64 additional_latency;
-	struct kapf_queue *queue;
+	u32 queue;
 	u16 initial_seats;
 	u16 final_seats;
 	u32 position;
@@ -67,18 +70,21 @@ struct kapf_queue {
  * @now: real time of the last change
  * @seats_in_use: of executing and lingering requests; may exceed the limit by far
  *	where there are no queues: a lone wide request does not mind lingering ones
+ * @unqueued_seats: those of them that came by no queue; they do not count in the
+ *	virtual world
  * @seats: the limit (CurrentCL)
  * @nr_executing: requests dispatched and not finished
  * @nr_lingering: requests finished, their seats not yet released
  * @nr_waiting: requests
  * @nr_active: queues with something waiting or executing
  * @waiting_seats: width of the waiting requests
- * @nr_queues: 0: refuse rather than queue
+ * @nr_queues: that flows may use; 0: refuse rather than queue
+ * @nr_kept: those and surplus ones, which take no more requests
  * @hand_size: queues that a flow may use
  * @queue_length_limit: of one queue, while no seat is free
  * @robin: index of the queue that was dispatched last
  * @deals: hands ever dealt
- * @queues: all of them
+ * @queues: all that are kept
  * @backlog: those with something waiting, by finish_r and index
  * @nr_backlogged: how many those are
  * @no_accommodation: times that seats were free, but too few for the next
@@ -93,6 +99,7 @@ struct kapf_queueset {
 	u64 current_r;
 	u64 now;
 	u64 seats_in_use;
+	u64 unqueued_seats;
 	u32 seats;
 	u32 nr_executing;
 	u32 nr_lingering;
@@ -100,6 +107,7 @@ struct kapf_queueset {
 	u32 nr_active;
 	u64 waiting_seats;
 	u32 nr_queues;
+	u32 nr_kept;
 	u32 hand_size;
 	u32 queue_length_limit;
 	u32 robin;
@@ -138,9 +146,15 @@ static inline bool kapf_queueset_idle(const struct kapf_queueset *qs)
 	return !qs->nr_waiting && !qs->nr_executing && !qs->nr_lingering;
 }
 
+void kapf_queues_init(struct kapf_queue *queues, u32 nr);
 void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
 			u32 nr_queues, u32 hand_size, u32 queue_length_limit,
 			u32 seats);
+void kapf_queueset_limit(struct kapf_queueset *qs, u32 seats, u64 now);
+u32 kapf_queueset_least_room(const struct kapf_queueset *qs);
+void kapf_queueset_resize(struct kapf_queueset *qs, struct kapf_queue *queues,
+			  u32 room, u32 nr_queues, u32 hand_size,
+			  u32 queue_length_limit);
 bool kapf_queueset_has_room(const struct kapf_queueset *qs, u32 width);
 enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 					struct kapf_request *req, u64 hash,

@@ -79,18 +79,18 @@ TEST(first_of_equals_from_a_start_that_rotates)
 
 	level_start(&level, 2, 2, 1, 0);
 	level_arrive(&level, &r[0], 0, 0);
-	EXPECT_EQ(&level.queues[0], r[0].queue);
+	EXPECT_EQ(0, r[0].queue);
 	level_cancel(&level, &r[0], 0);
 	level_arrive(&level, &r[0], 0, 0);
-	EXPECT_EQ(&level.queues[1], r[0].queue);
+	EXPECT_EQ(1, r[0].queue);
 	level_arrive(&level, &r[1], 0, 0);
-	EXPECT_EQ(&level.queues[0], r[1].queue);
+	EXPECT_EQ(0, r[1].queue);
 
 	/* Now both have equal work waiting, and are full: also a deal. */
 	EXPECT_EQ(FULL, level_arrive(&level, &r[2], 0, 0));
 	level.qs.queue_length_limit = 9;
 	level_arrive(&level, &r[2], 0, 0);
-	EXPECT_EQ(&level.queues[0], r[2].queue);
+	EXPECT_EQ(0, r[2].queue);
 }
 
 TEST(equals_are_taken_in_the_order_of_the_hand)
@@ -100,10 +100,10 @@ TEST(equals_are_taken_in_the_order_of_the_hand)
 	/* 3 mod 4 = 3, 3 div 4 mod 3 = 0: the hand is 3, 0. */
 	level_start(&level, 4, 2, 9, 1);
 	level_arrive(&level, &r, 3, 0);
-	EXPECT_EQ(&level.queues[3], r.queue);
+	EXPECT_EQ(3, r.queue);
 	level_finish(&level, &r, 0);
 	level_arrive(&level, &r, 3, 0);
-	EXPECT_EQ(&level.queues[0], r.queue);
+	EXPECT_EQ(0, r.queue);
 }
 
 TEST(joins_the_least_work_waiting)
@@ -115,14 +115,14 @@ TEST(joins_the_least_work_waiting)
 	/* Waiting work alone counts: what executes does not. */
 	level_start(&level, 2, 2, 9, 0);
 	level_arrive(&level, &wide, 0, 0);
-	EXPECT_EQ(&level.queues[0], wide.queue);
+	EXPECT_EQ(0, wide.queue);
 	for (i = 0; i < 3; i++) {
 		level_arrive(&level, &r[i], 0, 0);
-		EXPECT_EQ(&level.queues[1], r[i].queue);
+		EXPECT_EQ(1, r[i].queue);
 	}
 	/* Three requests of one seat are as much as one of three. */
 	level_arrive(&level, &r[3], 0, 0);
-	EXPECT_EQ(&level.queues[0], r[3].queue);
+	EXPECT_EQ(0, r[3].queue);
 }
 
 TEST(guess_is_charged_and_settled)

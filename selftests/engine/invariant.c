@@ -43,7 +43,7 @@ static const char *list_broken(const struct kapf_queueset *qs,
 			return "more in the list than nr_waiting";
 		if (req->link.next->prev != &req->link)
 			return "list is torn";
-		if (req->queue != queue)
+		if (req->queue != queue - qs->queues)
 			return "a request waits in a queue that is not its own";
 		if (before && req->position <= before->position)
 			return "a younger request waits before an older one";
@@ -111,7 +111,7 @@ static const char *tree_broken(const struct kapf_queueset *qs, u32 backlogged)
 		if (++n > backlogged)
 			return "more queues in the tree than have a backlog";
 		queue = rb_entry(node, struct kapf_queue, node);
-		if (queue < qs->queues || queue >= qs->queues + qs->nr_queues)
+		if (queue < qs->queues || queue >= qs->queues + qs->nr_kept)
 			return "the tree holds what is no queue";
 		if (!queue->nr_waiting)
 			return "a queue without a backlog is in the tree";
@@ -134,7 +134,7 @@ const char *invariant_broken(const struct kapf_queueset *qs)
 	const char *broken;
 	u32 i;
 
-	for (i = 0; i < qs->nr_queues; i++) {
+	for (i = 0; i < qs->nr_kept; i++) {
 		broken = queue_broken(qs, &qs->queues[i], &sum);
 		if (broken)
 			return broken;
@@ -150,9 +150,10 @@ const char *invariant_broken(const struct kapf_queueset *qs)
 		return "nr_active is not the sum";
 	if (sum.backlogged != qs->nr_backlogged)
 		return "nr_backlogged is not the sum";
-	if (qs->nr_queues && sum.executing != qs->nr_executing)
+	if (sum.executing > qs->nr_executing ||
+	    (sum.executing < qs->nr_executing && !qs->unqueued_seats))
 		return "nr_executing is not the sum";
-	if (qs->nr_queues && sum.seats_in_use != qs->seats_in_use)
+	if (sum.seats_in_use + qs->unqueued_seats != qs->seats_in_use)
 		return "seats_in_use is not the sum";
 	if (qs->seats_in_use < qs->nr_executing + qs->nr_lingering)
 		return "a request holds no seat";

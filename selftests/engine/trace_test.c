@@ -172,8 +172,7 @@ static void agree_on_state(struct trace *trace)
 		const struct model_request *request = &model->requests[i];
 
 		agree(trace, "queue of a request", request->queue,
-		      kapf_queue_index(qs,
-				       trace->requests[request->id].queue));
+		      trace->requests[request->id].queue);
 	}
 }
 
