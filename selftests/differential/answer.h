@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A new object. */
+/* Each: a new object. */
 struct json_object *answer_dealer(struct json_object *c);
+struct json_object *answer_queueset(struct json_object *c);
 
 /**
  * struct area - what can be answered

@@ -9,6 +9,7 @@
 
 const struct area areas[] = {
 	{ "dealer", answer_dealer },
+	{ "queueset", answer_queueset },
 	{ }
 };
 

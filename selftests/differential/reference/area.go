@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"reflect"
+	"sync"
 )
 
 // area is one of the things in which kapf has to equal the reference, with
@@ -28,17 +30,36 @@ type area[C, A any] struct {
 	// the same.
 	judge func(c C, want, got A) string
 
-	// smaller lists cases that are like c, but smaller; may be nil.
-	smaller func(c C) []C
+	// smaller yields cases that are like c, but smaller; may be nil.
+	smaller func(c C) iter.Seq[C]
 
 	// wanted are the kinds of cases and of explained differences that a run
-	// has to meet, see met; one that it never met proves nothing of them.
+	// has to meet, see met; one that never met some proves nothing of them.
 	wanted []string
+
+	// enough cases for wanted and shares to be demanded; 0: 1000.
+	enough int
+
+	// shares bound how often a kind occurs.
+	shares []share
+}
+
+// share says that of all that is of kind of, the part that is of kind name is at
+// least and at most so many percent.
+type share struct {
+	name, of    string
+	least, most float64
 }
 
 // met counts, over a run, what the cases were like and which deliberate
-// differences or near-ties explained an answer.
-var met = map[string]int{}
+// differences or near-ties explained an answer.  Whoever may count holds the lock.
+var (
+	met  = map[string]int{}
+	lock sync.Mutex
+)
+
+// recording: the cases are to be written to a file, so small ones are better.
+var recording bool
 
 // peer is the running program that answers for kapf: a line for each line.
 type peer struct {
@@ -133,6 +154,7 @@ func (a *area[C, A]) compare(o options) bool {
 			fatal("%v", err)
 		}
 		defer file.Close()
+		recording = true
 		record = json.NewEncoder(file)
 		record.SetEscapeHTML(false)
 	}
@@ -144,8 +166,10 @@ func (a *area[C, A]) compare(o options) bool {
 	pending := make(chan asked[C, A], 256)
 	go func() {
 		for i := range o.cases {
+			lock.Lock()
 			c := a.draw(rand.New(rand.NewPCG(o.seed, uint64(i))))
 			want := a.answer(c)
+			lock.Unlock()
 			kapf.ask(c)
 			if i%64 == 63 {
 				kapf.in.Flush()
@@ -160,28 +184,44 @@ func (a *area[C, A]) compare(o options) bool {
 	for p := range pending {
 		var got A
 		kapf.hear(&got)
+		lock.Lock()
 		if why := a.wrong(p.c, p.want, got); why == "" {
-			if record != nil {
+			if record != nil && reflect.DeepEqual(p.want, got) {
 				record.Encode(recorded[C, A]{p.c, p.want})
 			}
 		} else if mismatches++; mismatches == 1 {
 			fmt.Printf("case %d: %s\n", p.number, why)
 			a.show(o, p.c)
 		}
+		lock.Unlock()
 	}
 	kapf.stop()
 
 	fmt.Printf("%d cases, %d mismatches\n", o.cases, mismatches)
-	return a.account(o) && mismatches == 0
+	enough := a.enough
+	if enough == 0 {
+		enough = 1000
+	}
+	return (a.account() || o.cases < enough) && mismatches == 0
 }
 
 // account prints what was met; false if something wanted was not.
-func (a *area[C, A]) account(o options) bool {
+func (a *area[C, A]) account() bool {
 	all := true
 	for _, kind := range a.wanted {
 		fmt.Printf("%10d  %s\n", met[kind], kind)
 		if met[kind] == 0 {
-			fmt.Printf("never met: %s\n", kind)
+			fmt.Printf("%10s  %s\n", "too few:", kind)
+			all = false
+		}
+	}
+	for _, s := range a.shares {
+		percent := 100 * float64(met[s.name]) / float64(met[s.of])
+		fmt.Printf("%9.3f%%  %s, of %d %s\n", percent, s.name, met[s.of],
+			s.of)
+		if !(percent >= s.least && percent <= s.most) {
+			fmt.Printf("%10s  %s: %v to %v %% wanted\n", "not so:",
+				s.name, s.least, s.most)
 			all = false
 		}
 	}
@@ -195,7 +235,7 @@ func (a *area[C, A]) show(o options, c C) {
 	kapf := start(o)
 	for a.smaller != nil {
 		shrunk := false
-		for _, s := range a.smaller(c) {
+		for s := range a.smaller(c) {
 			if a.mismatch(kapf, s) {
 				c = s
 				shrunk = true

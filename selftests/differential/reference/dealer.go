@@ -3,8 +3,10 @@
 package main
 
 import (
+	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"k8s.io/apiserver/pkg/util/shufflesharding"
 )
@@ -53,7 +55,8 @@ var dealer = &area[dealerCase, []int]{
 		}
 		return d.DealIntoHand(c.Hash, make([]int, c.Hand))
 	},
-	smaller: func(c dealerCase) (list []dealerCase) {
+	smaller: func(c dealerCase) iter.Seq[dealerCase] {
+		list := []dealerCase{{c.Hash / 2, c.Deck, c.Hand}}
 		if c.Hand > 1 {
 			list = append(list, dealerCase{c.Hash, c.Deck, c.Hand - 1})
 		}
@@ -61,7 +64,7 @@ var dealer = &area[dealerCase, []int]{
 			list = append(list, dealerCase{c.Hash, c.Deck - 1, c.Hand},
 				dealerCase{c.Hash, max(c.Deck/2, c.Hand), c.Hand})
 		}
-		return append(list, dealerCase{c.Hash / 2, c.Deck, c.Hand})
+		return slices.Values(list)
 	},
 	wanted: []string{"the whole deck", "the largest hand",
 		"a deck of a million"},

@@ -18,7 +18,8 @@ type comparison interface {
 }
 
 var areas = map[string]comparison{
-	"dealer": dealer,
+	"dealer":   dealer,
+	"queueset": queueSet,
 }
 
 // options are the command line's.
