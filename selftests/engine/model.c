@@ -106,19 +106,20 @@ static void leave(struct model *model, struct model_request *request)
 
 static void advance(struct model *model, u64 now)
 {
-	u32 i, requested, active = 0;
+	u32 i, requested = 0, active = 0;
 
 	if (now < model->now) {
 		model->met[MODEL_LATE]++;
 		return;
 	}
-	requested = model_seats_in_use(model);
+	for (i = 0; i < model->nr_ever; i++)
+		requested += model_queue_seats(model, i);
 	for (i = 0; i < model->nr_requests; i++)
 		if (model->requests[i].state == MODEL_WAITING)
 			requested += width_of(&model->requests[i]);
 	if (requested > model->seats)
 		requested = model->seats;
-	for (i = 0; i < model->nr_queues; i++)
+	for (i = 0; i < model->nr_ever; i++)
 		active += model_queue_active(model, i);
 	if (active)
 		model->r += divide((__int128)requested * (now - model->now),
@@ -142,7 +143,7 @@ static void bound(struct model *model)
 {
 	u32 i;
 
-	for (i = 0; i < model->nr_queues; i++) {
+	for (i = 0; i < model->nr_ever; i++) {
 		const struct model_request *first = oldest(model, i);
 
 		if (first && model->next_dispatch_r[i] < first->arrival_r) {
@@ -164,6 +165,23 @@ static bool can_be_seated(const struct model *model, u32 width)
 static bool seat_free(const struct model *model)
 {
 	return model_seats_in_use(model) < model->seats;
+}
+
+void model_limit(struct model *model, u32 seats, u64 now)
+{
+	advance(model, now);
+	model->seats = seats;
+}
+
+/* Those beyond the new number take no more requests. */
+void model_resize(struct model *model, u32 nr_queues, u32 hand_size,
+		  u32 queue_length_limit)
+{
+	model->nr_queues = nr_queues;
+	model->hand_size = hand_size;
+	model->queue_length_limit = queue_length_limit;
+	if (model->nr_ever < nr_queues)
+		model->nr_ever = nr_queues;
 }
 
 bool model_has_room(const struct model *model, u32 width)
@@ -239,6 +257,7 @@ static enum model_verdict admit_or_refuse(struct model *model,
 		model->met[MODEL_REFUSED_LIMIT]++;
 		return MODEL_CONCURRENCY_LIMIT;
 	}
+	request->queue = MODEL_NO_QUEUE;
 	seat(model, request);
 	model->nr_requests++;
 	return MODEL_ADMITTED;
@@ -286,8 +305,8 @@ static u32 pick(struct model *model, u32 *equals)
 	u32 i;
 
 	*equals = 0;
-	for (i = 1; i <= model->nr_queues; i++) {
-		u32 queue = (model->robin + i) % model->nr_queues;
+	for (i = 1; i <= model->nr_ever; i++) {
+		u32 queue = (model->robin + i) % model->nr_ever;
 		const struct model_request *first = oldest(model, queue);
 		__int128 finish;
 
@@ -387,7 +406,7 @@ void model_finish(struct model *model, u32 id, u64 now)
 
 	advance(model, now);
 	early = (__int128)GUESSED_NS - (model->now - request->start);
-	if (model->nr_queues) {
+	if (request->queue != MODEL_NO_QUEUE) {
 		model->next_dispatch_r[request->queue] -=
 			work(request->initial_seats, early);
 		model->met[early < 0 ? MODEL_SETTLED_UP : MODEL_SETTLED_DOWN]++;

@@ -12,6 +12,8 @@
 #define MODEL_MAX_QUEUES	64
 #define MODEL_MAX_HAND		15
 
+#define MODEL_NO_QUEUE		(~0u)
+
 enum model_state {
 	MODEL_WAITING,
 	MODEL_EXECUTING,
@@ -48,7 +50,7 @@ enum model_event {
 /**
  * struct model_request - a request that has not left
  * @id: the caller's
- * @queue: index of the queue that it came to
+ * @queue: index of the queue that it came to; or MODEL_NO_QUEUE
  * @held: seats that it holds once it is dispatched
  */
 struct model_request {
@@ -65,7 +67,8 @@ struct model_request {
 
 /**
  * struct model - a priority level
- * @nr_queues: 0: refuse rather than queue
+ * @nr_queues: that flows may use; 0: refuse rather than queue
+ * @nr_ever: the most that there have been
  * @r: virtual time, which does not wrap
  * @next_dispatch_r: of each queue; means nothing while the queue is idle
  * @requests: all that have not left, in the order of arrival
@@ -74,6 +77,7 @@ struct model_request {
 struct model {
 	u32 seats;
 	u32 nr_queues;
+	u32 nr_ever;
 	u32 hand_size;
 	u32 queue_length_limit;
 	u32 robin;
@@ -94,6 +98,9 @@ u32 model_queue_seats(const struct model *model, u32 queue);
 bool model_queue_active(const struct model *model, u32 queue);
 struct model_request *model_find(struct model *model, u32 id);
 
+void model_limit(struct model *model, u32 seats, u64 now);
+void model_resize(struct model *model, u32 nr_queues, u32 hand_size,
+		  u32 queue_length_limit);
 bool model_has_room(const struct model *model, u32 width);
 enum model_verdict model_admit(struct model *model,
 			       const struct model_request *request, u64 hash,

@@ -33,6 +33,9 @@ enum {
 	CROSSED_HALF = MODEL_NR_EVENTS,	/* R passed 2^63 */
 	CROSSED_ALL,			/* R passed 2^64 */
 	SMALL_BUDGET,			/* something was left to dispatch */
+	LIMIT_CUT,			/* below the seats in use */
+	QUEUES_LEFT,			/* of a higher number, by requests */
+	QUEUES_NO_MORE,			/* while requests wait */
 	LONG_STEP,			/* of a day or more */
 	NR_MET,
 };
@@ -56,12 +59,16 @@ static const char * const met_names[NR_MET] = {
 	[MODEL_LATE] = "time before the last",
 	[CROSSED_HALF] = "R passes 2^63",
 	[CROSSED_ALL] = "R passes 2^64",
+	[LIMIT_CUT] = "limit cut below the seats in use",
+	[QUEUES_LEFT] = "surplus queues in use",
+	[QUEUES_NO_MORE] = "no queues any more while requests wait",
 	[SMALL_BUDGET] = "budget used up",
 	[LONG_STEP] = "step of days",
 };
 
 /**
  * struct trace - one run of engine and model side by side
+ * @queues: of the engine, in one half at a time
  * @requests: of the engine, by the id that they have in the model
  * @nr_arrived: how many of those there are
  * @dispatched: ids of those seated since the last look, in order
@@ -72,7 +79,7 @@ static const char * const met_names[NR_MET] = {
  */
 struct trace {
 	struct kapf_queueset qs;
-	struct kapf_queue queues[MODEL_MAX_QUEUES];
+	struct kapf_queue queues[2][MODEL_MAX_QUEUES];
 	struct kapf_request requests[MAX_EVENTS];
 	u32 nr_arrived;
 	u32 dispatched[MAX_EVENTS];
@@ -128,8 +135,11 @@ static void agree_on_queues(struct trace *trace)
 	const struct model *model = &trace->model;
 	u32 i;
 
-	for (i = 0; i < model->nr_queues; i++) {
-		const struct kapf_queue *queue = &trace->queues[i];
+	for (i = trace->qs.nr_kept; i < model->nr_ever; i++)
+		agree(trace, "seats of a queue that is not kept", 0,
+		      model_queue_seats(model, i));
+	for (i = 0; i < trace->qs.nr_kept; i++) {
+		const struct kapf_queue *queue = &trace->qs.queues[i];
 
 		agree(trace, "waiting in a queue",
 		      model_queue_count(model, i, MODEL_WAITING),
@@ -168,7 +178,7 @@ static void agree_on_state(struct trace *trace)
 	      qs->nr_lingering);
 	agree(trace, "idle", !model->nr_requests, kapf_queueset_idle(qs));
 	agree_on_queues(trace);
-	for (i = 0; model->nr_queues && i < model->nr_requests; i++) {
+	for (i = 0; i < model->nr_requests; i++) {
 		const struct model_request *request = &model->requests[i];
 
 		agree(trace, "queue of a request", request->queue,
@@ -357,14 +367,94 @@ static void pass_time(struct trace *trace, u64 *met)
 	trace->now += random_between(state, 1, 20 * step);
 }
 
-static void one_event(struct trace *trace, bool draining, u64 *met)
+static u32 random_hand_size(u64 *state, u32 nr_queues)
+{
+	u32 most = kapf_hand_max(nr_queues);
+
+	return random_between(state, 1, random_chance(state, 50) ?
+						most : (most + 3) / 4);
+}
+
+static u32 random_seats(u64 *state)
+{
+	static const u32 most_seats[] = { 1, 3, 10, 30, 100 };
+
+	if (random_chance(state, 6))
+		return 0;
+	return random_between(state, 1, most_seats[random_between(state, 0, 4)]);
+}
+
+/* How many queues there are to be, and all that goes with it; the model's. */
+static void random_sizes(struct trace *trace)
+{
+	static const u32 most_queues[] = { 1, 2, 4, 8, 8, MODEL_MAX_QUEUES };
+	static const u32 lengths[] = { 1, 1, 2, 5, 50 };
+	u32 most, nr_queues = 0, hand_size = 0, length = 0;
+	u64 *state = &trace->random;
+
+	if (!random_chance(state, 10)) {
+		most = most_queues[random_between(state, 0, 5)];
+		nr_queues = random_between(state, 1, most);
+		hand_size = random_hand_size(state, nr_queues);
+		length = lengths[random_between(state, 0, 4)];
+	}
+	model_resize(&trace->model, nr_queues, hand_size, length);
+}
+
+static void resize(struct trace *trace, u64 *met)
+{
+	struct kapf_queueset *qs = &trace->qs;
+	struct kapf_queue *queues = qs->queues;
+	const struct model *model = &trace->model;
+	u32 room = kapf_queueset_least_room(qs);
+
+	random_sizes(trace);
+	if (room > model->nr_queues)
+		met[QUEUES_LEFT]++;
+	else
+		room = model->nr_queues;
+	if (!model->nr_queues && qs->nr_waiting)
+		met[QUEUES_NO_MORE]++;
+	if (room > qs->nr_kept || random_chance(&trace->random, 50)) {
+		queues = trace->queues[qs->queues == trace->queues[0]];
+		kapf_queues_init(queues, room);
+	}
+	kapf_queueset_resize(qs, queues, room, model->nr_queues,
+			     model->hand_size, model->queue_length_limit);
+	/* The others are not to be looked at again. */
+	memset(trace->queues[queues == trace->queues[0]], 0xa5,
+	       sizeof(trace->queues[0]));
+}
+
+static void reconfigure(struct trace *trace, u64 *met)
+{
+	u32 seats;
+
+	if (random_chance(&trace->random, 50)) {
+		resize(trace, met);
+		return;
+	}
+	seats = random_seats(&trace->random);
+	if (seats < trace->qs.seats_in_use)
+		met[LIMIT_CUT]++;
+	model_limit(&trace->model, seats, trace->now);
+	kapf_queueset_limit(&trace->qs, seats, trace->now);
+}
+
+static bool wants_more(struct trace *trace)
 {
 	u32 live = trace->model.nr_requests;
 
+	return !live || random_chance(&trace->random,
+				      live < trace->load ? 70 : 15);
+}
+
+static void one_event(struct trace *trace, bool draining, u64 *met)
+{
 	pass_time(trace, met);
-	if (!draining &&
-	    (!live || random_chance(&trace->random,
-				    live < trace->load ? 70 : 15)))
+	if (random_chance(&trace->random, 3))
+		reconfigure(trace, met);
+	else if (!draining && wants_more(trace))
 		arrive(trace);
 	else
 		leave(trace, random_state(trace));
@@ -396,34 +486,13 @@ static u64 random_start_r(u64 *state)
 	}
 }
 
-static u32 random_hand_size(u64 *state, u32 nr_queues)
-{
-	u32 most = kapf_hand_max(nr_queues);
-
-	return random_between(state, 1, random_chance(state, 50) ?
-						most : (most + 3) / 4);
-}
-
 static void set_up_level(struct trace *trace)
 {
-	static const u32 most_seats[] = { 1, 3, 10, 30, 100 };
-	static const u32 most_queues[] = { 1, 2, 4, 8, 8, MODEL_MAX_QUEUES };
-	static const u32 lengths[] = { 1, 1, 2, 5, 50 };
 	u64 *state = &trace->random;
 	struct model *model = &trace->model;
-	u32 most;
 
-	if (!random_chance(state, 6)) {
-		most = most_seats[random_between(state, 0, 4)];
-		model->seats = random_between(state, 1, most);
-	}
-	if (!random_chance(state, 10)) {
-		most = most_queues[random_between(state, 0, 5)];
-		model->nr_queues = random_between(state, 1, most);
-		model->hand_size = random_hand_size(state, model->nr_queues);
-		model->queue_length_limit =
-			lengths[random_between(state, 0, 4)];
-	}
+	model->seats = random_seats(state);
+	random_sizes(trace);
 	trace->start_r = random_start_r(state);
 	trace->now = random_between(state, 2 * NSEC_PER_DAY, 1ULL << 62);
 	trace->qs.current_r = trace->start_r;
@@ -431,7 +500,7 @@ static void set_up_level(struct trace *trace)
 	trace->qs.dispatched = note_dispatched;
 	model->r = trace->start_r;
 	model->now = trace->now;
-	kapf_queueset_init(&trace->qs, trace->queues, model->nr_queues,
+	kapf_queueset_init(&trace->qs, trace->queues[0], model->nr_queues,
 			   model->hand_size, model->queue_length_limit,
 			   model->seats);
 }
