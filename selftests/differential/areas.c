@@ -10,6 +10,7 @@
 const struct area areas[] = {
 	{ "dealer", answer_dealer },
 	{ "queueset", answer_queueset },
+	{ "retryafter", answer_retryafter },
 	{ }
 };
 

@@ -18,8 +18,9 @@ type comparison interface {
 }
 
 var areas = map[string]comparison{
-	"dealer":   dealer,
-	"queueset": queueSet,
+	"dealer":     dealer,
+	"queueset":   queueSet,
+	"retryafter": retryAfter,
 }
 
 // options are the command line's.
