@@ -544,7 +544,9 @@ void kapf_snapshot_fdinfo(const struct kapf_session *session,
 static void kapf_read_queue(const struct kapf_level *level, u32 index,
 			    struct kapf_queue_info *info)
 {
-	const struct kapf_queue *queue = &level->qs.queues[index];
+	const struct kapf_queue *queue;
+
+	queue = &level->qs.queues[array_index_nospec(index, level->qs.nr_kept)];
 
 	*info = (struct kapf_queue_info) {
 		.level = level->id,
