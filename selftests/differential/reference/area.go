@@ -131,7 +131,9 @@ func (a *area[C, A]) wrong(c C, want, got A) string {
 	return "the answers differ"
 }
 
-// recorded is a line of a file of vectors.
+// recorded is a line of a file of vectors.  The answer is kapf's, once it has been
+// judged: where it need not be the reference's to the last bit, it is what kapf
+// has to answer again.
 type recorded[C, A any] struct {
 	Case   C `json:"case"`
 	Answer A `json:"answer"`
@@ -186,8 +188,8 @@ func (a *area[C, A]) compare(o options) bool {
 		kapf.hear(&got)
 		lock.Lock()
 		if why := a.wrong(p.c, p.want, got); why == "" {
-			if record != nil && reflect.DeepEqual(p.want, got) {
-				record.Encode(recorded[C, A]{p.c, p.want})
+			if record != nil {
+				record.Encode(recorded[C, A]{p.c, got})
 			}
 		} else if mismatches++; mismatches == 1 {
 			fmt.Printf("case %d: %s\n", p.number, why)
