@@ -14,6 +14,7 @@
 
 /* Each: a new object. */
 struct json_object *answer_dealer(struct json_object *c);
+struct json_object *answer_demand(struct json_object *c);
 struct json_object *answer_queueset(struct json_object *c);
 struct json_object *answer_retryafter(struct json_object *c);
 

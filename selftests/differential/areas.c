@@ -9,6 +9,7 @@
 
 const struct area areas[] = {
 	{ "dealer", answer_dealer },
+	{ "demand", answer_demand },
 	{ "queueset", answer_queueset },
 	{ "retryafter", answer_retryafter },
 	{ }

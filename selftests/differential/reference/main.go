@@ -19,6 +19,7 @@ type comparison interface {
 
 var areas = map[string]comparison{
 	"dealer":     dealer,
+	"demand":     demand,
 	"queueset":   queueSet,
 	"retryafter": retryAfter,
 }
