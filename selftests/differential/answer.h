@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 /* Each: a new object. */
+struct json_object *answer_allocation(struct json_object *c);
 struct json_object *answer_dealer(struct json_object *c);
 struct json_object *answer_demand(struct json_object *c);
 struct json_object *answer_queueset(struct json_object *c);

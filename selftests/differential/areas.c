@@ -8,6 +8,7 @@
 #include "answer.h"
 
 const struct area areas[] = {
+	{ "allocation", answer_allocation },
 	{ "dealer", answer_dealer },
 	{ "demand", answer_demand },
 	{ "queueset", answer_queueset },

@@ -18,6 +18,7 @@ type comparison interface {
 }
 
 var areas = map[string]comparison{
+	"allocation": allocation,
 	"dealer":     dealer,
 	"demand":     demand,
 	"queueset":   queueSet,
