@@ -314,6 +314,11 @@ static int kapf_submit_open(struct inode *inode, struct file *file)
 	file->private_data = kapf_session_create(instance);
 	if (!file->private_data)
 		return -ENOMEM;
+	/*
+	 * Else io_uring polls before it writes; but a write never waits, and may
+	 * be the one that frees a slot.
+	 */
+	file->f_mode |= FMODE_NOWAIT;
 	return nonseekable_open(inode, file);
 }
 

@@ -190,8 +190,8 @@ static void kapf_session_end(struct kapf_session *session, bool last)
 		pr_info_ratelimited("kapf%u: session %llu of server %s ended with %u requests that held %llu seats\n",
 				    instance->number, session->id,
 				    session->server, requests, seats);
-	/* Readers learn of it, too. */
-	kapf_events_wake(&session->events, EPOLLHUP | EPOLLERR);
+	/* Readers learn of it, too; all of them, exclusive ones as well. */
+	wake_up_interruptible_all(&session->events.wait);
 }
 
 static int kapf_is_file(const void *file, struct file *candidate,
@@ -274,7 +274,8 @@ void kapf_session_tell_all(struct kapf_instance *instance)
 
 	mutex_lock(&instance->sessions_lock);
 	list_for_each_entry(session, &instance->sessions, link)
-		kapf_events_wake(&session->events, EPOLLPRI);
+		/* Not for EPOLLPRI alone: io_uring's poll takes no such key. */
+		wake_up_interruptible_all(&session->events.wait);
 	mutex_unlock(&instance->sessions_lock);
 }
 

@@ -243,4 +243,44 @@ TEST_F(event, epoll_edges)
 	close(epoll);
 }
 
+/* Return: whether it was told of the session's end */
+static void *exclusive_main(void *arg)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+	int epoll = epoll_create1(0);
+	bool told;
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, *(int *)arg, &event))
+		die("EPOLL_CTL_ADD");
+	told = epoll_wait(epoll, &event, 1, 10000) == 1 &&
+	       event.events & EPOLLHUP;
+	close(epoll);
+	return (void *)(uintptr_t)told;
+}
+
+/* It ends with the owner's last descriptor, but the file lives on. */
+TEST_F(event, the_end_wakes_exclusive_pollers_too)
+{
+	pthread_t threads[3];
+	pid_t heir = fork();
+	void *told;
+	int i;
+
+	if (!heir) {
+		pause();
+		_exit(0);
+	}
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, exclusive_main,
+					    &self->fd));
+	sleep_ms(200);
+	close(self->fd);
+	for (i = 0; i < 3; i++) {
+		pthread_join(threads[i], &told);
+		EXPECT_EQ(true, (uintptr_t)told);
+	}
+	kill_and_reap(heir);
+	self->fd = open_session(8);
+}
+
 TEST_HARNESS_MAIN

@@ -199,7 +199,8 @@ enum kapf_opcode {
  *
  * A signal takes a waiting request out of its queue, and so does stopping the
  * process: -EINTR, with SA_RESTART too, counted as cancelled.  A grant that races
- * with the signal wins.
+ * with the signal wins.  What else interrupts the thread does the same: a
+ * completion of its io_uring, unless that has IORING_SETUP_DEFER_TASKRUN.
  *
  * Errors: -ENOTCONN (no ATTACH), -EPERM (another process's session), -EINVAL
  * (a field is out of its range), -EBUSY (the slot is taken), -EINTR,

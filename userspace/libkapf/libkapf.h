@@ -178,7 +178,8 @@ struct kapf_ticket {
  * Blocks while the request is queued, and before that while all slots of the
  * session are taken; both count as waiting, and one that gets no slot in time is
  * refused with KAPF_TIME_OUT.  A signal handler that runs meanwhile does not end
- * the wait.
+ * the wait, but the request goes to the end of its queue; nor does a completion of
+ * an io_uring of this thread: give that IORING_SETUP_DEFER_TASKRUN.
  *
  * A request that is refused under a configuration that has changed meanwhile is
  * matched again by the new one; one that is granted keeps its seats, and the new
