@@ -110,11 +110,12 @@ int kapf_node_bool(const struct kapf_node *node, bool *flag);
 /* validate.c */
 bool kapf_is_subdomain(const char *name);
 bool kapf_is_label(const char *name);
-bool kapf_is_qualified(const char *key);
-bool kapf_is_label_value(const char *value);
+bool kapf_is_qualified(const char *key, size_t len);
+bool kapf_is_label_value(const char *value, size_t len);
 #define KAPF_VERBS \
 	"\"*\", get, list, watch, create, update, patch, delete, " \
 	"deletecollection or proxy"
+bool kapf_is_one_of(const char *text, const char *const *list);
 bool kapf_is_verb(const char *verb);
 const char *kapf_url_fault(const char *url);
 uint32_t kapf_max_hand(uint32_t queues);

@@ -27,7 +27,7 @@ static int read_pair(const struct kapf_node *map, const char *key,
 	const char *value;
 
 	shown.key = kapf_quote(quoted, sizeof(quoted), key);
-	if (!kapf_is_qualified(key))
+	if (!kapf_is_qualified(key, strlen(key)))
 		return kapf_node_refuse(&shown,
 					"is no qualified name: must be [DNS-SUBDOMAIN/]NAME");
 	if (!node.value)
@@ -35,7 +35,7 @@ static int read_pair(const struct kapf_node *map, const char *key,
 					"null is not accepted: must be a string");
 	if (kapf_node_string(&shown, &value))
 		return -EINVAL;
-	if (is_label && !kapf_is_label_value(value))
+	if (is_label && !kapf_is_label_value(value, strlen(value)))
 		return kapf_node_unlike(&shown,
 					"empty or up to 63 letters, digits, -, _ and .");
 	copy = json_object_new_string(value);

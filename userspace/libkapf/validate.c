@@ -63,33 +63,39 @@ static bool is_qualified_name(const char *name, size_t len)
 					   LOWER UPPER DIGITS "-_.");
 }
 
-/* The key of a label or an annotation: [SUBDOMAIN/]NAME */
-bool kapf_is_qualified(const char *key)
+/* The key of a label or an annotation, of @len octets: [SUBDOMAIN/]NAME */
+bool kapf_is_qualified(const char *key, size_t len)
 {
-	const char *slash = strchr(key, '/');
+	const char *slash = memchr(key, '/', len);
 	const char *name = slash ? slash + 1 : key;
 
 	if (slash && !is_subdomain(key, slash - key))
 		return false;
-	return is_qualified_name(name, strlen(name));
+	return is_qualified_name(name, key + len - name);
 }
 
-bool kapf_is_label_value(const char *value)
+bool kapf_is_label_value(const char *value, size_t len)
 {
-	return !*value || is_qualified_name(value, strlen(value));
+	return !len || is_qualified_name(value, len);
+}
+
+/* The list ends with NULL. */
+bool kapf_is_one_of(const char *text, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strcmp(text, *list))
+			return true;
+	return false;
 }
 
 bool kapf_is_verb(const char *verb)
 {
 	static const char *const verbs[] = {
 		"get", "list", "watch", "create", "update", "patch", "delete",
-		"deletecollection", "proxy",
+		"deletecollection", "proxy", NULL
 	};
 
-	for (size_t i = 0; i < KAPF_ARRAY_SIZE(verbs); i++)
-		if (!strcmp(verb, verbs[i]))
-			return true;
-	return false;
+	return kapf_is_one_of(verb, verbs);
 }
 
 /* What is wrong with @url as one of several nonResourceURLs; NULL: nothing. */
