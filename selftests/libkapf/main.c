@@ -50,6 +50,7 @@ int main(void)
 	test_schemas();
 	test_configurations();
 	test_classification();
+	test_requests();
 	test_images();
 	test_refusals();
 	test_noise();

@@ -147,6 +147,7 @@ static const char manifest[] =
 static int do_all(void)
 {
 	struct kapf_configuration *config = kapf_config_new(), *back = NULL;
+	struct kapf_http_request *request = NULL;
 	void *image = NULL;
 	size_t len;
 	int ret = config ? 0 : -ENOMEM;
@@ -159,6 +160,9 @@ static int do_all(void)
 		ret = kapf_image_encode(config, &image, &len, NULL);
 	if (!ret)
 		ret = kapf_image_decode(image, len, &back, NULL);
+	if (!ret)
+		ret = kapf_http_request_parse(&request, "GET", "/", NULL);
+	kapf_http_request_free(request);
 	free(image);
 	kapf_config_free(back);
 	kapf_config_free(config);

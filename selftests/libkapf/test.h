@@ -39,6 +39,7 @@ void test_levels(void);
 void test_schemas(void);
 void test_configurations(void);
 void test_classification(void);
+void test_requests(void);
 void test_images(void);
 void test_refusals(void);
 void test_noise(void);

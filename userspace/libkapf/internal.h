@@ -266,6 +266,12 @@ void kapf_config_sort(struct kapf_configuration *config);
 struct kapf_flow_schema *
 kapf_config_schema(const struct kapf_configuration *config, const char *name);
 
+/* selector.c */
+bool kapf_parse_int64(const char *text, size_t len, int64_t *number);
+bool kapf_is_label_selector(const char *selector);
+bool kapf_field_selector_value(const char *selector, const char *field,
+			       char *value, bool *found);
+
 /* image.c */
 int kapf_image_encode(const struct kapf_configuration *config, void **image,
 		      size_t *len, struct kapf_error *err);

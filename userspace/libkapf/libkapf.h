@@ -95,6 +95,119 @@ struct kapf_work {
 	uint64_t additional_latency;
 };
 
+/**
+ * struct kapf_list_options - the query of a list or a watch, decoded
+ * @is_valid: limit and timeoutSeconds are decimal numbers of 64 bits, or not
+ *	there
+ * @limit: most objects that are wanted; 0 or less: all
+ * @resource_version: or ""; "0" for any
+ * @resource_version_match: Exact, NotOlderThan, or ""
+ * @continue_token: where the list before has ended, or ""
+ * @send_initial_events: of a watch
+ * @field_selector: as it stands there, or ""
+ * @label_selector: likewise
+ *
+ * Of a parameter that is there more than once, the first counts.
+ */
+struct kapf_list_options {
+	bool is_valid;
+	int64_t limit;
+	const char *resource_version;
+	const char *resource_version_match;
+	const char *continue_token;
+	bool send_initial_events;
+	const char *field_selector;
+	const char *label_selector;
+};
+
+/**
+ * struct kapf_http_request - what a request is, by its method and URL
+ * @is_resource: a request for a resource; else for a path
+ * @path: of the URL, decoded
+ * @verb: see struct kapf_digest; "" for a resource and an unknown method
+ * @api_prefix: api or apis; "" where the path begins with neither, or is too
+ *	short
+ * @api_group: resource requests, as of here until @label_selector: "" for the
+ *	core group
+ * @api_version: after the group
+ * @ns: namespace; of a namespace itself, its own name
+ * @resource: without subresource
+ * @subresource: or ""
+ * @name: of the object, in the path or by fieldSelector=metadata.name=NAME; or ""
+ * @field_selector: of a list, a watch or a deletecollection, but not where the
+ *	verb stands in the path; else ""
+ * @label_selector: likewise
+ * @parts: of the path, from the resource on
+ * @nr_parts: how many; 0 for a path
+ * @list: the query; of any request
+ *
+ * No string is NULL.
+ */
+struct kapf_http_request {
+	bool is_resource;
+	const char *path;
+	const char *verb;
+	const char *api_prefix;
+	const char *api_group;
+	const char *api_version;
+	const char *ns;
+	const char *resource;
+	const char *subresource;
+	const char *name;
+	const char *field_selector;
+	const char *label_selector;
+	const char **parts;
+	size_t nr_parts;
+	struct kapf_list_options list;
+};
+
+/**
+ * kapf_http_request_parse() - find out what a request is
+ * @request: out: to be given to kapf_http_request_free(); untouched on failure
+ * @method: of HTTP; compared as it stands, in upper case
+ * @url: path and query, percent-encoded, as they stand in the request
+ * @err: says why it failed; may be NULL
+ *
+ * As Kubernetes' RequestInfo with the prefixes of a kube-apiserver, api and apis.
+ * @request and all its strings are one allocation; nothing in it points to @method
+ * or @url.
+ *
+ * In the query a parameter that cannot be decoded counts as not there.  Options
+ * of a list that make no sense (a selector that cannot be read, a limit that is
+ * no number) are no error either: it is a list, or a watch if watch is there and
+ * neither 0 nor false, without a name.
+ *
+ * Return: 0; -EINVAL for a URL that does not begin with / and is not *, has a
+ * control character or %00, a % without two hexadecimal digits in its path, or
+ * ends after the verb /watch or /proxy; -ENOMEM.
+ */
+int kapf_http_request_parse(struct kapf_http_request **request,
+			    const char *method, const char *url,
+			    struct kapf_error *err);
+
+/**
+ * kapf_http_request_free() - free what kapf_http_request_parse() has made
+ * @request: may be NULL
+ */
+void kapf_http_request_free(struct kapf_http_request *request);
+
+/**
+ * kapf_http_request_digest() - what classification looks at in a request
+ * @request: the request; its strings stay its own, and have to outlive @digest
+ * @digest: all but its user, groups and tenant is set
+ */
+void kapf_http_request_digest(const struct kapf_http_request *request,
+			      struct kapf_digest *digest);
+
+/**
+ * kapf_http_request_is_long_running() - is it served without admission?
+ * @request: the request
+ *
+ * Return: true for the verb proxy, for the subresources attach, exec, proxy, log
+ * and portforward, and for paths below /debug/pprof/.  A watch is admitted.
+ */
+bool kapf_http_request_is_long_running(const struct kapf_http_request *request);
+
 /*
  * ---------------------------------------------------------------------------
  * Sessions
