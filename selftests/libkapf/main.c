@@ -51,6 +51,7 @@ int main(void)
 	test_configurations();
 	test_classification();
 	test_requests();
+	test_estimates();
 	test_images();
 	test_refusals();
 	test_noise();

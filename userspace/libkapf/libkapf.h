@@ -208,6 +208,72 @@ void kapf_http_request_digest(const struct kapf_http_request *request,
  */
 bool kapf_http_request_is_long_running(const struct kapf_http_request *request);
 
+/**
+ * struct kapf_store - what the store knows of a resource
+ * @is_known: its objects are counted; not so those of another server
+ * @is_stale: the last count is older than three minutes
+ * @objects: how many there are, of all namespaces
+ * @object_bytes: their average size; 0: unknown
+ * @reports_progress: its watches can ask how far they are (etcd from 3.4.31 and
+ *	3.5.13 on), so that a cache can serve a list of the present state
+ * @watchers: watches that a change of an object is sent to: those of its
+ *	resource in all namespaces, in its namespace, and of itself; without
+ *	watches of pods by spec.nodeName
+ */
+struct kapf_store {
+	bool is_known;
+	bool is_stale;
+	uint64_t objects;
+	uint64_t object_bytes;
+	bool reports_progress;
+	uint64_t watchers;
+};
+
+/**
+ * enum kapf_list_cost - what the seats of a list are reckoned by
+ * @KAPF_LIST_BY_SIZE: bytes in memory, as from Kubernetes 1.34 on
+ * @KAPF_LIST_BY_COUNT: objects, as before
+ */
+enum kapf_list_cost {
+	KAPF_LIST_BY_SIZE,
+	KAPF_LIST_BY_COUNT,
+};
+
+/**
+ * kapf_work_estimate() - what a request will cost
+ * @work: out
+ * @request: the request
+ * @store: of its resource; not looked at for other verbs than list, watch,
+ *	create, update, patch and delete
+ * @max_seats: of its level, by kapf_max_seats(); 0: as for one without queues
+ * @cost: of lists
+ *
+ * A list, and a watch that begins with the objects there are: with N objects of E
+ * bytes (1,500,000 if unknown, and 1,000,000,000 such objects if stale), of which
+ * l = min(limit, N) are wanted:
+ *
+ * by size: o = 1 when a name selects it, max(l, N/2) with a selector from the
+ * store, else l; b = o * E, from the cache at most 1,000,000; seats =
+ * ceil(b / 100,000), 1 to min(100, @max_seats).
+ *
+ * by count: o = 1 when a name selects it, N from the cache, N + l with a selector,
+ * else 2 l; seats = ceil(o / 100), 1 to min(10, @max_seats).
+ *
+ * The most of these for options that are not valid, 1 for a resource that is not
+ * known.
+ *
+ * create, update, patch and delete with W >= 10 watchers: 1 seat, then w =
+ * ceil(W / 10) seats for 5 ms, or as much work with min(w, 10, @max_seats) seats,
+ * but KAPF_MAX_ADDITIONAL_LATENCY_NS at most.  Not so for a service account's
+ * token.
+ *
+ * All else: 1 seat.
+ */
+void kapf_work_estimate(struct kapf_work *work,
+			const struct kapf_http_request *request,
+			const struct kapf_store *store, unsigned int max_seats,
+			enum kapf_list_cost cost);
+
 /*
  * ---------------------------------------------------------------------------
  * Sessions
