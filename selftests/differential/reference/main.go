@@ -18,11 +18,12 @@ type comparison interface {
 }
 
 var areas = map[string]comparison{
-	"allocation": allocation,
-	"dealer":     dealer,
-	"demand":     demand,
-	"queueset":   queueSet,
-	"retryafter": retryAfter,
+	"allocation":   allocation,
+	"dealer":       dealer,
+	"demand":       demand,
+	"queueset":     queueSet,
+	"request_info": requestInfo,
+	"retryafter":   retryAfter,
 }
 
 // options are the command line's.
