@@ -18,6 +18,7 @@
 struct json_object *answer_allocation(struct json_object *c);
 struct json_object *answer_dealer(struct json_object *c);
 struct json_object *answer_demand(struct json_object *c);
+struct json_object *answer_estimate(struct json_object *c);
 struct json_object *answer_queueset(struct json_object *c);
 struct json_object *answer_request_info(struct json_object *c);
 struct json_object *answer_retryafter(struct json_object *c);
@@ -36,6 +37,7 @@ extern const struct area areas[]; /* ends with a NULL name */
 
 struct json_object *case_get(struct json_object *c, const char *key);
 uint64_t case_u64(struct json_object *c, const char *key);
+bool case_bool(struct json_object *c, const char *key);
 const char *case_text(struct json_object *c, const char *key);
 struct kapf_http_request *case_request(struct json_object *c);
 struct json_object *answer_text(const char *text);

@@ -13,6 +13,7 @@ const struct area areas[] = {
 	{ "allocation", answer_allocation },
 	{ "dealer", answer_dealer },
 	{ "demand", answer_demand },
+	{ "estimate", answer_estimate },
 	{ "queueset", answer_queueset },
 	{ "request_info", answer_request_info },
 	{ "retryafter", answer_retryafter },
@@ -32,6 +33,11 @@ struct json_object *case_get(struct json_object *c, const char *key)
 uint64_t case_u64(struct json_object *c, const char *key)
 {
 	return json_object_get_uint64(case_get(c, key));
+}
+
+bool case_bool(struct json_object *c, const char *key)
+{
+	return json_object_get_boolean(case_get(c, key));
 }
 
 const char *case_text(struct json_object *c, const char *key)

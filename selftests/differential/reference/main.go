@@ -21,6 +21,7 @@ var areas = map[string]comparison{
 	"allocation":   allocation,
 	"dealer":       dealer,
 	"demand":       demand,
+	"estimate":     estimate,
 	"queueset":     queueSet,
 	"request_info": requestInfo,
 	"retryafter":   retryAfter,
