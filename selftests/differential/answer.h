@@ -16,9 +16,11 @@
 
 /* Each: a new object. */
 struct json_object *answer_allocation(struct json_object *c);
+struct json_object *answer_classify(struct json_object *c);
 struct json_object *answer_dealer(struct json_object *c);
 struct json_object *answer_demand(struct json_object *c);
 struct json_object *answer_estimate(struct json_object *c);
+struct json_object *answer_flow(struct json_object *c);
 struct json_object *answer_queueset(struct json_object *c);
 struct json_object *answer_request_info(struct json_object *c);
 struct json_object *answer_retryafter(struct json_object *c);

@@ -11,9 +11,11 @@
 
 const struct area areas[] = {
 	{ "allocation", answer_allocation },
+	{ "classify", answer_classify },
 	{ "dealer", answer_dealer },
 	{ "demand", answer_demand },
 	{ "estimate", answer_estimate },
+	{ "flow", answer_flow },
 	{ "queueset", answer_queueset },
 	{ "request_info", answer_request_info },
 	{ "retryafter", answer_retryafter },

@@ -19,9 +19,11 @@ type comparison interface {
 
 var areas = map[string]comparison{
 	"allocation":   allocation,
+	"classify":     classify,
 	"dealer":       dealer,
 	"demand":       demand,
 	"estimate":     estimate,
+	"flow":         flow,
 	"queueset":     queueSet,
 	"request_info": requestInfo,
 	"retryafter":   retryAfter,
