@@ -420,6 +420,20 @@ void model_finish(struct model *model, u32 id, u64 now)
 	}
 }
 
+/* A lingering request leaves before its additional latency is over. */
+void model_refund(struct model *model, u32 id, u64 unused, u64 now)
+{
+	struct model_request *request = model_find(model, id);
+
+	advance(model, now);
+	if (request->queue == MODEL_NO_QUEUE)
+		return;
+	model->met[MODEL_REFUNDED]++;
+	model->next_dispatch_r[request->queue] -=
+		work(request->final_seats, unused);
+	bound(model);
+}
+
 void model_release(struct model *model, u32 id, u64 now)
 {
 	advance(model, now);

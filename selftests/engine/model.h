@@ -40,6 +40,7 @@ enum model_event {
 	MODEL_REFUSED_FULL,	/* queue-full */
 	MODEL_REFUSED_LIMIT,	/* concurrency-limit */
 	MODEL_LINGERED,
+	MODEL_REFUNDED,		/* latency ended early */
 	MODEL_SETTLED_UP,	/* took longer than guessed */
 	MODEL_SETTLED_DOWN,
 	MODEL_EQUAL_WORK,	/* equal queues in a hand, with work waiting */
@@ -109,6 +110,7 @@ u32 model_dispatch(struct model *model, u32 budget, u64 now, u32 *order);
 bool model_wants_dispatch(const struct model *model);
 void model_cancel(struct model *model, u32 id, u64 now);
 void model_finish(struct model *model, u32 id, u64 now);
+void model_refund(struct model *model, u32 id, u64 unused, u64 now);
 void model_release(struct model *model, u32 id, u64 now);
 
 #endif /* ENGINE_MODEL_H */
