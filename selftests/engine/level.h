@@ -16,7 +16,7 @@
 #include "invariant.h"
 #include "queueset.h"
 
-#define LEVEL_MAX_QUEUES 8
+#define LEVEL_MAX_QUEUES 64
 #define LEVEL_MAX_DISPATCHED 16
 
 /* Units of work in a seat held for 1 ms, for 1 s. */
