@@ -116,26 +116,162 @@ static const struct {
 	{ URLS("'*'"), USER("u"), false },
 };
 
+static void try_rule(const char *rule, const struct kapf_digest *digest,
+		     bool matches)
+{
+	struct kapf_configuration *config = kapf_config_new();
+	const char *wanted = matches ? "x" : "catch-all";
+	struct kapf_error err = {};
+	const char *found;
+	char text[1024];
+	int ret;
+
+	snprintf(text, sizeof(text),
+		 SCHEMA("name: x", TO("exempt") ", rules: [%s]"), rule);
+	ret = merge(config, text, &err);
+	kapf_config_nominal(config);
+	found = kapf_classify(config, digest)->name;
+	ok(!ret && !strcmp(found, wanted), "classify: %s %s %s", wanted, rule,
+	   err.text);
+	kapf_config_free(config);
+}
+
 static void test_rules(void)
 {
-	for (size_t i = 0; i < SIZE(tries); i++) {
-		struct kapf_configuration *config = kapf_config_new();
-		struct kapf_error err = {};
-		char text[1024];
-		const char *wanted = tries[i].matches ? "x" : "catch-all";
-		const char *found;
-		int ret;
+	for (size_t i = 0; i < SIZE(tries); i++)
+		try_rule(tries[i].rule, &tries[i].digest, tries[i].matches);
+}
 
-		snprintf(text, sizeof(text),
-			 SCHEMA("name: x", TO("exempt") ", rules: [%s]"),
-			 tries[i].rule);
-		ret = merge(config, text, &err);
-		kapf_config_nominal(config);
-		found = kapf_classify(config, &tries[i].digest)->name;
-		ok(!ret && !strcmp(found, wanted), "classify: %zu: %s %s %s",
-		   i, wanted, tries[i].rule, err.text);
-		kapf_config_free(config);
+#define OF(kind, member, name) \
+	"{kind: " kind ", " member ": {name: '" name "'}}"
+#define OF_USER(name)	OF("User", "user", name)
+#define OF_GROUP(name)	OF("Group", "group", name)
+#define ON_RESOURCE(subject, verb, group, resource, scope) \
+	"{subjects: [" subject "], resourceRules: [{verbs: ['" verb "'], " \
+	"apiGroups: ['" group "'], resources: ['" resource "'], " scope "}]}"
+#define ON_PATH(subject, verb, url) \
+	"{subjects: [" subject "], nonResourceRules: [{verbs: ['" verb "'], " \
+	"nonResourceURLs: ['" url "']}]}"
+#define IN(namespace)	"namespaces: ['" namespace "']"
+#define CLUSTER		"clusterScope: true"
+
+static const char *const good_groups[] = { "g1", "g2" };
+
+#define GOOD_USER \
+	.user = "u", .groups = good_groups, .nr_groups = 2, .verb = "get"
+#define GOOD_RESOURCE \
+	GOOD_USER, .is_resource = true, .api_group = "group", \
+	.api_version = "v1", .resource = "things", .name = "eman"
+
+static const struct kapf_digest namespaced = { GOOD_RESOURCE, .ns = "ns" };
+static const struct kapf_digest cluster_wide = { GOOD_RESOURCE, .ns = "" };
+static const struct kapf_digest of_path = { GOOD_USER, .path = "/openapi/v2" };
+
+/*
+ * What Kubernetes' own match_test.go says of whole rules: each part of one that
+ * matches made to match all, then to match something else.
+ */
+struct literal {
+	const char *rule;
+	bool matches;
+};
+
+static const struct literal namespaced_literals[] = {
+	{ ON_RESOURCE(OF_USER("u"), "get", "group", "things", IN("ns")), true },
+	{ ON_RESOURCE(OF_GROUP("g1"),
+		      "get", "group", "things", IN("ns")), true },
+	{ ON_RESOURCE(OF_GROUP("g2"),
+		      "get", "group", "things", IN("ns")), true },
+	{ ON_RESOURCE(OF_USER("*"), "get", "group", "things", IN("ns")), true },
+	{ ON_RESOURCE(OF_GROUP("*"),
+		      "get", "group", "things", IN("ns")), true },
+	{ ON_RESOURCE(OF_USER("u"), "*", "group", "things", IN("ns")), true },
+	{ ON_RESOURCE(OF_USER("u"), "get", "*", "things", IN("ns")), true },
+	{ ON_RESOURCE(OF_USER("u"), "get", "group", "*", IN("ns")), true },
+	{ ON_RESOURCE(OF_USER("u"), "get", "group", "things", IN("*")), true },
+	{ ON_RESOURCE(OF_USER("bad"),
+		      "get", "group", "things", IN("ns")), false },
+	{ ON_RESOURCE(OF_GROUP("bad"),
+		      "get", "group", "things", IN("ns")), false },
+	{ ON_RESOURCE(OF_USER("u"),
+		      "list", "group", "things", IN("ns")), false },
+	{ ON_RESOURCE(OF_USER("u"), "get", "bad", "things", IN("ns")), false },
+	{ ON_RESOURCE(OF_USER("u"), "get", "group", "bad", IN("ns")), false },
+	{ ON_RESOURCE(OF_USER("u"),
+		      "get", "group", "things", IN("bad")), false },
+};
+
+static const struct literal cluster_wide_literals[] = {
+	{ ON_RESOURCE(OF_USER("u"), "get", "group", "things", CLUSTER), true },
+	{ ON_RESOURCE(OF_USER("u"), "*", "group", "things", CLUSTER), true },
+	{ ON_RESOURCE(OF_USER("u"), "get", "*", "things", CLUSTER), true },
+	{ ON_RESOURCE(OF_USER("u"), "get", "group", "*", CLUSTER), true },
+	{ ON_RESOURCE(OF_USER("u"),
+		      "list", "group", "things", CLUSTER), false },
+	{ ON_RESOURCE(OF_USER("u"), "get", "bad", "things", CLUSTER), false },
+	{ ON_RESOURCE(OF_USER("u"), "get", "group", "bad", CLUSTER), false },
+	{ ON_RESOURCE(OF_USER("u"),
+		      "get", "group", "things", IN("ns")), false },
+};
+
+static const struct literal path_literals[] = {
+	{ ON_PATH(OF_USER("u"), "get", "/openapi/v2"), true },
+	{ ON_PATH(OF_USER("u"), "*", "/openapi/v2"), true },
+	{ ON_PATH(OF_USER("u"), "get", "*"), true },
+	{ ON_PATH(OF_USER("u"), "list", "/openapi/v2"), false },
+	{ ON_PATH(OF_USER("u"), "get", "/closedapi/v2"), false },
+};
+
+static void try_literals(const struct literal *literals, size_t nr,
+			 const struct kapf_digest *digest)
+{
+	for (size_t i = 0; i < nr; i++)
+		try_rule(literals[i].rule, digest, literals[i].matches);
+}
+
+static void test_literals(void)
+{
+	try_literals(namespaced_literals, SIZE(namespaced_literals),
+		     &namespaced);
+	try_literals(cluster_wide_literals, SIZE(cluster_wide_literals),
+		     &cluster_wide);
+	try_literals(path_literals, SIZE(path_literals), &of_path);
+}
+
+/* What the mandatory schemas match, likewise */
+static const struct {
+	const char *schema;
+	const char *group;
+	bool is_resource;
+} mandatory[] = {
+	{ "exempt", "system:masters", true },
+	{ "exempt", "system:masters", false },
+	{ "catch-all", "nogroup", true },
+	{ "catch-all", "nogroup", false },
+};
+
+static void test_mandatory(void)
+{
+	struct kapf_configuration *config = kapf_config_new();
+
+	kapf_config_nominal(config);
+	for (size_t i = 0; i < SIZE(mandatory); i++) {
+		const char *const groups[] = {
+			"system:authenticated", mandatory[i].group,
+		};
+		const struct kapf_digest digest = {
+			.user = "nobody", .groups = groups, .nr_groups = 2,
+			.is_resource = mandatory[i].is_resource,
+			.verb = "frobulate", .path = "/foo/bar",
+			.api_group = "nogroup", .resource = "nons",
+			.ns = "nospace",
+		};
+		const char *found = kapf_classify(config, &digest)->name;
+
+		ok(!strcmp(found, mandatory[i].schema),
+		   "classify: mandatory schemas %zu: %s", i, found);
 	}
+	kapf_config_free(config);
 }
 
 #define AT(name, precedence, level) \
@@ -269,6 +405,8 @@ static void test_flows(void)
 void test_classification(void)
 {
 	test_rules();
+	test_literals();
+	test_mandatory();
 	test_order();
 	test_defaults();
 	test_flows();

@@ -115,6 +115,32 @@ static void test_max_seats(void)
 	   "config: widest request of every limit");
 }
 
+/* The figures of Kubernetes' own test, max_seats_test.go */
+static void test_known_max_seats(void)
+{
+	static const struct {
+		unsigned int nominal;
+		unsigned int hand;
+		unsigned int widest;
+	} facts[] = {
+		{ 5, 6, 1 }, { 10, 6, 1 }, { 15, 6, 2 }, { 20, 6, 3 },
+		{ 35, 6, 5 }, { 100, 6, 15 }, { 200, 6, 30 }, { 10, 1, 2 },
+		{ 100, 20, 5 },
+	};
+
+	for (size_t i = 0; i < SIZE(facts); i++) {
+		const struct kapf_priority_level level = {
+			.type = KAPF_LEVEL_QUEUE,
+			.nominal_seats = facts[i].nominal,
+			.hand_size = facts[i].hand,
+		};
+
+		ok(kapf_max_seats(&level) == facts[i].widest,
+		   "config: widest request of %u seats, hands of %u: %u",
+		   facts[i].nominal, facts[i].hand, kapf_max_seats(&level));
+	}
+}
+
 static bool has_annotation(const struct kapf_meta *meta)
 {
 	static const char annotation[] =
@@ -290,6 +316,7 @@ void test_configurations(void)
 	test_shipped_manifests();
 	test_nominal();
 	test_max_seats();
+	test_known_max_seats();
 	test_defaults();
 	test_autoupdate();
 	test_replacing();
