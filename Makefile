@@ -37,6 +37,8 @@ help:
 	@echo 'check          build everything, check the style, run all tests, in all kernels'
 	@echo 'check-debug    run the tests in kernels that look for faults and leaks'
 	@echo 'debug-kernel   build those kernels, into the cache'
+	@echo 'fuzz           look for inputs that break the engine or libkapf, for SECONDS'
+	@echo '               (60) each; installs clang'
 	@echo 'lint           check the style alone'
 	@echo 'demo           run the demo in a virtual machine'
 	@echo 'install        install what make tools has built, and what the machine'
@@ -87,6 +89,11 @@ check-debug:
 debug-kernel: build/debug.mk
 	@:
 
+SECONDS = 60
+fuzz:
+	@scripts/deps --fuzz
+	@selftests/fuzz/fuzz $(SECONDS)
+
 lint:
 	@scripts/lint
 
@@ -100,4 +107,4 @@ install uninstall:
 FORCE:
 
 .PHONY: all help clean modules tools tests check check-debug debug-kernel \
-	lint demo install uninstall FORCE
+	fuzz lint demo install uninstall FORCE
