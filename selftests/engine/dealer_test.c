@@ -3,11 +3,9 @@
  * Shuffle sharding: hands against ones computed independently, their
  * properties over random decks, and which hands are allowed.
  */
-#include "kselftest_harness.h"
+#include "test.h"
 
-#include <math.h>
-#include <string.h>
-
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "dealer.h"
@@ -206,26 +204,6 @@ TEST(largest_hand)
 	}
 }
 
-/* The rule as Kubernetes words it: ceil(log2(deck) * hand) <= 60. */
-TEST(largest_hand_by_logarithms)
-{
-	u64 state = 6;
-	u32 i;
-
-	for (i = 0; i < 200000; i++) {
-		u64 bits = random_between(&state, 4, 26);
-		u32 deck = random_between(&state, 15, 1u << bits);
-		u32 size = kapf_hand_max(deck);
-
-		ASSERT_LE(ceill(log2l(deck) * size), 60);
-		if (size < KAPF_HAND_MAX) {
-			ASSERT_GT(ceill(log2l(deck) * (size + 1)), 60) {
-				TH_LOG("%u of deck %u", size, deck);
-			}
-		}
-	}
-}
-
 TEST(decks_that_cannot_be_dealt_from)
 {
 	EXPECT_EQ(0, kapf_hand_max(0));
@@ -234,4 +212,4 @@ TEST(decks_that_cannot_be_dealt_from)
 	EXPECT_EQ(0, kapf_hand_max(~0u));
 }
 
-TEST_HARNESS_MAIN
+TEST_HARNESS_MAIN;

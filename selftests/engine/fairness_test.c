@@ -3,9 +3,7 @@
  * Single facts of fair queuing: the order of dispatch, virtual time, and what
  * queues are charged with.
  */
-#include "kselftest_harness.h"
-
-#include <inttypes.h>
+#include "test.h"
 
 #include <linux/types.h>
 
@@ -184,7 +182,7 @@ TEST(latency_that_ends_early_is_refunded)
 	/* What waits is dispatched the earlier, but not before its arrival. */
 	level_start(&level, 1, 1, 50, 5);
 	level_arrive(&level, &one, 0, 0);
-	r = (struct kapf_request)LINGERING_SEATS(1, 4, 10 * S);
+	r = LINGERING_SEATS(1, 4, 10 * S);
 	level_arrive(&level, &r, 0, 0);
 	level_finish(&level, &r, 3 * MS);
 	level_arrive(&level, &wide, 0, 3 * MS);
@@ -488,4 +486,4 @@ TEST(time_before_the_last_counts_as_the_last)
 	EXPECT_EQ(5 * SEAT_MS, level.queues[0].next_dispatch_r);
 }
 
-TEST_HARNESS_MAIN
+TEST_HARNESS_MAIN;

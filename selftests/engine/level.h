@@ -8,8 +8,6 @@
 #ifndef ENGINE_LEVEL_H
 #define ENGINE_LEVEL_H
 
-#include <assert.h>
-
 #include <linux/kernel.h>
 #include <linux/types.h>
 

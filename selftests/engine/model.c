@@ -4,8 +4,7 @@
  * be compared with: whatever is asked for is counted anew over all requests and
  * all queues, work and virtual time are exact and as wide as they get.
  */
-#include <string.h>
-
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "model.h"
@@ -13,10 +12,25 @@
 /* G: what a request is taken to need until that is known. */
 #define GUESSED_NS 3000000
 
-/* a / b, b > 0, to the nearest, halves away from zero */
-static __int128 divide(__int128 a, __int128 b)
+/* Long division, in digits of 32 bits: the kernel has none of 128 bits. */
+static __int128 quotient(unsigned __int128 a, u32 b)
 {
-	return a < 0 ? -divide(-a, b) : (2 * a + b) / (2 * b);
+	unsigned __int128 q = 0;
+	u64 rest = 0;
+	int shift;
+
+	for (shift = 96; shift >= 0; shift -= 32) {
+		rest = rest << 32 | (u32)(a >> shift);
+		q = q << 32 | rest / b;
+		rest %= b;
+	}
+	return q;
+}
+
+/* a / b, b > 0, to the nearest, halves away from zero */
+static __int128 divide(__int128 a, u32 b)
+{
+	return a < 0 ? -divide(-a, b) : quotient(2 * a + b, 2 * b);
 }
 
 /* Work counts in 1e-8 seat-seconds. */
@@ -347,7 +361,7 @@ static void clip(struct model *model, struct model_request *request)
 		return;
 	model->met[MODEL_CLIPPED]++;
 	request->final_seats = model->seats;
-	request->additional_latency = final_work * 10 / model->seats;
+	request->additional_latency = quotient(final_work * 10, model->seats);
 }
 
 static void note_lone(struct model *model, const struct model_request *request)

@@ -3,11 +3,9 @@
  * Retry-After: against a model that remembers every drop, and the course of a
  * storm from its beginning to its end.
  */
-#include "kselftest_harness.h"
+#include "test.h"
 
-#include <inttypes.h>
-#include <string.h>
-
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "random.h"
@@ -204,4 +202,4 @@ TEST(second_before_the_last_counts_as_the_last)
 	EXPECT_EQ(2, drop_many(&ra, 6, 1));
 }
 
-TEST_HARNESS_MAIN
+TEST_HARNESS_MAIN;

@@ -3,7 +3,7 @@
  * Single facts of seat accounting: who is seated, queued, refused, and what is
  * held for how long.
  */
-#include "kselftest_harness.h"
+#include "test.h"
 
 #include <linux/types.h>
 
@@ -336,4 +336,4 @@ TEST(cut_limit)
 	EXPECT_EQ(1, level.nr_dispatched);
 }
 
-TEST_HARNESS_MAIN
+TEST_HARNESS_MAIN;

@@ -4,16 +4,18 @@
  * have to agree on all that can be seen, and the invariants have to hold.
  *
  * The traces are steered towards what is rare, and the test fails where
- * something to be met was not met.  KAPF_TRACE_SEED repeats a run.
+ * something to be met was not met.  KAPF_TRACE_SEED, or the parameter trace_seed
+ * of the module, repeats a run.
  */
-#include "kselftest_harness.h"
+#include "test.h"
 
-#include <inttypes.h>
+#ifndef __KERNEL__
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
+#endif
 
 #include <linux/kernel.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "dealer.h"
@@ -66,8 +68,9 @@ static const char * const met_names[NR_MET] = {
 	[LONG_STEP] = "step of days",
 };
 
-/**
- * struct trace - a run of both, and what steers it
+/*
+ * A run of both, and what steers it.
+ *
  * @pace: power of ten of the usual step, in ns
  * @max_width: most seats of a request
  * @alike: whether all of them are equal, so that queues often are
@@ -346,7 +349,7 @@ static bool run_trace(u64 seed, u32 number, u64 *met)
 	for (i = 0; i < MODEL_NR_EVENTS; i++)
 		met[i] += trace.twin.model.met[i];
 	if (trace.twin.failed)
-		printf("# in event %u\n", trace.event);
+		ksft_print_msg("in event %u\n", trace.event);
 	return !trace.twin.failed;
 }
 
@@ -367,6 +370,23 @@ static void run_traces(struct __test_metadata *_metadata, u64 seed)
 	}
 }
 
+#ifdef __KERNEL__
+static unsigned long trace_seed;
+module_param(trace_seed, ulong, 0);
+
+static u64 other_seed(void)
+{
+	return trace_seed ? trace_seed : ktime_get_real_ns();
+}
+#else
+static u64 other_seed(void)
+{
+	const char *seed = getenv("KAPF_TRACE_SEED");
+
+	return seed ? strtoull(seed, NULL, 0) : (u64)time(NULL);
+}
+#endif
+
 TEST(fixed_seed)
 {
 	run_traces(_metadata, 1);
@@ -374,10 +394,7 @@ TEST(fixed_seed)
 
 TEST(seed_of_the_clock)
 {
-	const char *seed = getenv("KAPF_TRACE_SEED");
-
-	run_traces(_metadata, seed ? strtoull(seed, NULL, 0) :
-				     (u64)time(NULL));
+	run_traces(_metadata, other_seed());
 }
 
-TEST_HARNESS_MAIN
+TEST_HARNESS_MAIN;

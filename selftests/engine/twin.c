@@ -4,20 +4,30 @@
  * that can be seen, and the invariants have to hold.  Whoever drives them
  * decides which events there are.
  */
-#include <inttypes.h>
+#ifdef __KERNEL__
+#include <linux/printk.h>
+#else
 #include <stdio.h>
-#include <string.h>
+#endif
 
 #include <linux/kernel.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "invariant.h"
 #include "twin.h"
 
+/* A line of KTAP's that says more; programs that fuzz have no harness. */
+#ifdef __KERNEL__
+#define say(fmt, ...) pr_info("# " fmt "\n", ##__VA_ARGS__)
+#else
+#define say(fmt, ...) printf("# " fmt "\n", ##__VA_ARGS__)
+#endif
+
 static void complain(struct twin *twin, const char *what)
 {
 	if (!twin->failed)
-		printf("# %s\n", what);
+		say("%s", what);
 	twin->failed = true;
 }
 
@@ -26,7 +36,8 @@ static void agree(struct twin *twin, const char *what, u64 model, u64 engine)
 	if (model == engine)
 		return;
 	complain(twin, what);
-	printf("# model %" PRIu64 ", engine %" PRIu64 "\n", model, engine);
+	say("model %llu, engine %llu", (unsigned long long)model,
+	    (unsigned long long)engine);
 }
 
 /* What the model says of a request that has just been dispatched. */
