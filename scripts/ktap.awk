@@ -65,7 +65,7 @@ BEGIN {
 }
 
 /^ +1\.\.[0-9]/ {
-	planned[INNER] = substr($1, 4)
+	planned[INNER] += substr($1, 4)
 	next
 }
 
