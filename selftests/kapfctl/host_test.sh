@@ -54,13 +54,13 @@ dry_run() {
 
 run "$kapfctl" --help
 exits "--help is done" 0
-for command in apply get classify dump status; do
+for command in apply get classify dump status odds; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
-for command in apply get classify dump status; do
+for command in apply get classify dump status odds; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"
@@ -417,6 +417,57 @@ run "$kapfctl" classify -o json --defaults --verb get --path / --user "$(
 says "text is UTF-8 and can be shown" out "$(
 	printf 'J\303\266\360\237\230\200%s\357\277\275\357\277\275\357\277\275\357\277\275"' \
 		'\"\\/\u001b\u007f\u0085\u2028\ufeff')"
+
+# Odds
+
+# With this hand and so many queues, with 1, 4 and 16 elephants: the manual of
+# Kubernetes, which has more digits than are compared.
+while read -r hand queues one four sixteen; do
+	run "$kapfctl" odds --hand "$hand" --queues "$queues"
+	for odds in "1 $one" "4 $four" "16 $sixteen"; do
+		digits=$(echo "${odds#* }" | awk '{ printf "%#.13g", $1 }')
+		says "$hand of $queues, ${odds%% *} elephants" out \
+			"$hand $queues ${odds%% *} $digits"
+	done
+done <<'END'
+12 32 4.428838398950118e-09 0.11431348830099144 0.9935089607656024
+10 32 1.550093439632541e-08 0.0626479840223545 0.9753101519027554
+10 64 6.601827268370426e-12 0.00045571320990370776 0.49999929150089345
+9 64 3.6310049976037345e-11 0.00045501212304112273 0.4282314876454858
+8 64 2.25929199850899e-10 0.0004886697053040446 0.35935114681123076
+8 128 6.994461389026097e-13 3.4055790161620863e-06 0.02746173137155063
+7 128 1.0579122850901972e-11 6.960839379258192e-06 0.02406157386340147
+7 256 7.597695465552631e-14 6.728547142019406e-08 0.0006709661542533682
+6 256 2.7134626662687968e-12 2.9516464018476436e-07 0.0008895654642000348
+6 512 4.116062922897309e-14 4.982983350480894e-09 2.26025764343413e-05
+6 1024 6.337324016514285e-16 8.09060164312957e-11 4.517408062903668e-07
+END
+run "$kapfctl" odds --hand 1 --queues 1 --elephants 1
+says "all queues of all queues" out "1 1 1 1.000000000000"
+run "$kapfctl" odds --hand 1 --queues 2 --elephants 3,65535
+says "half of half of half is free" out "1 2 3 0.8750000000000"
+says "as many elephants as can be" out "1 2 65535 1.000000000000"
+run "$kapfctl" odds --hand 2 --queues 10000000 --elephants 1
+says "as many queues as can be" out "2 10000000 1 2.000000200000e-14"
+prints_json '{ "hand": 1, "queues": 4, "odds": [ { "elephants": 1, "probability": 0.2500000000000 }, { "elephants": 2, "probability": 0.4375000000000 } ]}' \
+	odds --hand 1 --queues 4 --elephants 1,2
+refuses_to_run "--hand is missing" odds --queues 64
+refuses_to_run "--queues is missing" odds --hand 8
+refuses_to_run '--hand "0" is not a number of 1 to 15' odds --hand 0 --queues 64
+refuses_to_run '--hand "16" is not a number' odds --hand 16 --queues 16
+refuses_to_run '--queues "10000001" is not a number of 1 to 10000000' \
+	odds --hand 2 --queues 10000001
+refuses_to_run "--hand 9 is too many for 8 queues: must be at most 8" \
+	odds --hand 9 --queues 8
+refuses_to_run "--hand 2 is too many for 1 queue: must be at most 1" \
+	odds --hand 2 --queues 1
+refuses_to_run "--hand 6 is too many for 1025 queues: must be at most 5" \
+	odds --hand 6 --queues 1025
+for elephants in '' 0 65536 '1,' '1,,4' -1 4x; do
+	refuses_to_run '" is not a number of 1 to 65535' \
+		odds --hand 8 --queues 64 --elephants "$elephants"
+done
+refuses_to_run '"64" is too much' odds --hand 8 --queues 64 64
 
 # The output has to arrive.
 

@@ -362,15 +362,8 @@ static int apply(const struct job *job)
 
 static int parse_limit(const char *name, const char *value)
 {
-	unsigned long limit;
-	char *end;
-
-	limit = strtoul(value, &end, 10);
-	if (*value >= '0' && *value <= '9' && !*end &&
-	    limit <= KAPF_MAX_SERVER_SEATS)
-		return limit;
-	exit(usage_error(&apply_command, "--%s \"%s\" is not a number of 0 to %d",
-			 name, value, KAPF_MAX_SERVER_SEATS));
+	return number_option(&apply_command, name, value, 0,
+			     KAPF_MAX_SERVER_SEATS);
 }
 
 static const struct option options[] = {

@@ -60,11 +60,12 @@ struct command {
 	int (*main)(int argc, char **argv);
 };
 
-/* apply.c, classify.c, dump.c, get.c, status.c */
+/* apply.c, classify.c, dump.c, get.c, odds.c, status.c */
 extern const struct command apply_command;
 extern const struct command classify_command;
 extern const struct command dump_command;
 extern const struct command get_command;
+extern const struct command odds_command;
 extern const struct command status_command;
 
 /* main.c */
@@ -72,6 +73,9 @@ int next_option(const struct command *command, int argc, char **argv);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage_error(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+unsigned int number_option(const struct command *command, const char *name,
+			   const char *value, unsigned int least,
+			   unsigned int most);
 void *need(void *memory);
 extern const char *control_node;
 extern const char *output_format;
@@ -223,6 +227,7 @@ void tree_add(struct json_object *map, const char *key,
 void tree_append(struct json_object *list, struct json_object *value);
 struct json_object *tree_text(const char *text);
 struct json_object *tree_number(uint64_t number);
+struct json_object *tree_decimal(const char *digits);
 struct json_object *tree_seat_seconds(uint64_t work);
 struct json_object *tree_time(uint64_t ns);
 void tree_print(struct json_object *tree);

@@ -18,6 +18,7 @@ static const struct command *const commands[] = {
 	&classify_command,
 	&dump_command,
 	&status_command,
+	&odds_command,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -179,6 +180,31 @@ int next_option(const struct command *command, int argc, char **argv)
 	if (option == '?')
 		exit(try_help(command));
 	return option;
+}
+
+/**
+ * number_option() - read a number, or end the program as wrongly typed
+ * @command: whose option it is
+ * @name: of the option
+ * @value: of the option
+ * @least: what it may be
+ * @most: likewise
+ *
+ * Return: the number.
+ */
+unsigned int number_option(const struct command *command, const char *name,
+			   const char *value, unsigned int least,
+			   unsigned int most)
+{
+	unsigned long number;
+	char *end;
+
+	number = strtoul(value, &end, 10);
+	if (*value >= '0' && *value <= '9' && !*end && number >= least &&
+	    number <= most)
+		return number;
+	exit(usage_error(command, "--%s \"%s\" is not a number of %u to %u",
+			 name, value, least, most));
 }
 
 static int run(int argc, char **argv)

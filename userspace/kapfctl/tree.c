@@ -60,6 +60,12 @@ struct json_object *tree_number(uint64_t number)
 	return need(json_object_new_uint64(number));
 }
 
+/* tree_decimal() - a number with a fraction, which is printed with these digits */
+struct json_object *tree_decimal(const char *digits)
+{
+	return need(json_object_new_double_s(strtod(digits, NULL), digits));
+}
+
 /* tree_seat_seconds() - work or virtual time, of which @work has 10^8 a unit */
 struct json_object *tree_seat_seconds(uint64_t work)
 {
@@ -68,7 +74,7 @@ struct json_object *tree_seat_seconds(uint64_t work)
 	snprintf(text, sizeof(text), "%ju.%08ju",
 		 (uintmax_t)(work / SEAT_SECOND),
 		 (uintmax_t)(work % SEAT_SECOND));
-	return need(json_object_new_double_s(work / (double)SEAT_SECOND, text));
+	return tree_decimal(text);
 }
 
 /* tree_time() - a point in time, @ns after 1970; 0: null, has not come */
