@@ -48,6 +48,7 @@ int main(void)
 	test_manifests();
 	test_levels();
 	test_schemas();
+	test_validation();
 	test_configurations();
 	test_classification();
 	test_requests();

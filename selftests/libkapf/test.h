@@ -37,6 +37,7 @@ void try_cases(const char *file);
 void test_manifests(void);
 void test_levels(void);
 void test_schemas(void);
+void test_validation(void);
 void test_configurations(void);
 void test_classification(void);
 void test_requests(void);
