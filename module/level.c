@@ -24,6 +24,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "engine/invariants.h"
 #include "instance.h"
 #include "level.h"
 
@@ -33,6 +34,9 @@
 /* Two cache lines, of which a request that never waits touches one. */
 static_assert(sizeof(struct kapf_slot) == 128);
 static_assert(offsetof(struct kapf_slot, request.link) == 64);
+
+/* Queues and waiting requests that are recounted for each event. */
+#define KAPF_RECOUNT 8
 
 /* Requests dispatched, expired or released in one hold of the lock. */
 #define KAPF_ROUND 32
@@ -69,6 +73,23 @@ static void kapf_wakeups_wake(const struct kapf_wakeups *wakeups)
 		else
 			wake_up_process(wakeups->whom[i]);
 	}
+}
+
+/*
+ * Before the lock is dropped after an event: recount the queues, so often that it
+ * costs the same whether few requests wait or many.
+ */
+static void kapf_level_check(struct kapf_level *level)
+{
+	const struct kapf_queueset *qs = &level->qs;
+	const char *broken;
+
+	if (!IS_ENABLED(CONFIG_KAPF_DEBUG) ||
+	    ++level->unchecked < (qs->nr_kept + qs->nr_waiting) / KAPF_RECOUNT)
+		return;
+	level->unchecked = 0;
+	broken = kapf_invariant_broken(qs);
+	WARN_ONCE(broken, "level %u: %s\n", level->id, broken);
 }
 
 static void kapf_slot_set(struct kapf_slot *slot, enum kapf_slot_state state)
@@ -167,6 +188,8 @@ static void kapf_level_dispatched(struct kapf_queueset *qs,
 	struct kapf_level *level = container_of(qs, struct kapf_level, qs);
 	struct kapf_slot *slot = container_of(req, struct kapf_slot, request);
 
+	WARN_ON_ONCE(IS_ENABLED(CONFIG_KAPF_DEBUG) &&
+		     !kapf_invariant_seated(qs, width));
 	kapf_level_dequeued(level, slot, width);
 	kapf_level_seated(level, slot);
 	kapf_level_decided(level, slot, KAPF_SLOT_GRANTED, level->wakeups);
@@ -183,6 +206,7 @@ static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 		wakeups.nr = 0;
 		level->wakeups = &wakeups;
 		more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
+		kapf_level_check(level);
 		spin_unlock(&level->lock);
 		kapf_wakeups_wake(&wakeups);
 		if (!more)
@@ -194,10 +218,12 @@ static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 static void kapf_level_unlock(struct kapf_level *level, u64 now)
 	__releases(&level->lock)
 {
-	if (level->qs.nr_waiting)
+	if (level->qs.nr_waiting) {
 		kapf_level_dispatch_unlock(level, now);
-	else
+	} else {
+		kapf_level_check(level);
 		spin_unlock(&level->lock);
+	}
 }
 
 static u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
@@ -349,6 +375,7 @@ u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
 					  now);
 		break;
 	}
+	kapf_level_check(level);
 	spin_unlock(&level->lock);
 	return value;
 }

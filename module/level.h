@@ -142,6 +142,7 @@ struct kapf_exempt_tally {
  * @wakeups: where the engine's dispatches are noted, while the lock is held
  * @exempt: NULL: the level is limited
  * @id: for user space
+ * @unchecked: events since its queues were recounted, with KAPF_DEBUG
  * @config: as it was configured, with its metadata
  */
 struct kapf_level {
@@ -155,6 +156,7 @@ struct kapf_level {
 	struct kapf_wakeups *wakeups;
 	struct kapf_exempt_tally __percpu *exempt;
 	u32 id;
+	u32 unchecked;
 	struct kapf_config_level *config;
 };
 

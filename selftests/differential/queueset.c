@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 #include "answer.h"
-#include "invariant.h"
+#include "invariants.h"
 #include "queueset.h"
 
 /* More than any trace uses. */
@@ -54,7 +54,7 @@ static void seated(struct trace *trace, struct kapf_request *req)
 static void note_dispatched(struct kapf_queueset *qs, struct kapf_request *req,
 			    u32 width)
 {
-	if (!invariant_seated(qs, width))
+	if (!kapf_invariant_seated(qs, width))
 		errx(1, "dispatched, and does not fit");
 	seated(container_of(qs, struct trace, qs), req);
 }
@@ -204,7 +204,7 @@ static struct json_object *answer_event(struct trace *trace,
 		     trace->requests[case_u64(event, "id")].additional_latency);
 	while (kapf_queueset_dispatch(&trace->qs, 1, now))
 		;
-	broken = invariant_broken(&trace->qs);
+	broken = kapf_invariant_broken(&trace->qs);
 	if (broken)
 		errx(1, "broken: %s", broken);
 	tell_list(answer, "dispatched", trace->dispatched);

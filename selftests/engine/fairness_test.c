@@ -191,7 +191,7 @@ TEST(latency_that_ends_early_is_refunded)
 	EXPECT_EQ(2 * GUESS + 4 * SEAT_S + 5 * GUESS, queue->finish_r);
 	kapf_queueset_refund(&level.qs, &r, 1 * S, 3 * MS);
 	EXPECT_EQ(level.qs.current_r + 5 * GUESS, queue->finish_r);
-	EXPECT_FALSE(invariant_broken(&level.qs));
+	EXPECT_FALSE(kapf_invariant_broken(&level.qs));
 }
 
 TEST(rate_is_seats_requested_by_active_queues)

@@ -11,7 +11,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-#include "invariant.h"
+#include "invariants.h"
 #include "queueset.h"
 
 #define LEVEL_MAX_QUEUES 64
@@ -44,7 +44,7 @@ static inline void level_note_dispatched(struct kapf_queueset *qs,
 {
 	struct level *level = container_of(qs, struct level, qs);
 
-	assert(invariant_seated(qs, width));
+	assert(kapf_invariant_seated(qs, width));
 	assert(level->nr_dispatched < LEVEL_MAX_DISPATCHED);
 	level->dispatched[level->nr_dispatched++] = req;
 	level->last_width = width;
@@ -64,7 +64,7 @@ static inline void level_dispatch(struct level *level, u64 now)
 {
 	while (kapf_queueset_dispatch(&level->qs, 32, now))
 		;
-	assert(!invariant_broken(&level->qs));
+	assert(!kapf_invariant_broken(&level->qs));
 }
 
 /*

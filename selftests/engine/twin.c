@@ -14,7 +14,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-#include "invariant.h"
+#include "invariants.h"
 #include "twin.h"
 
 /* A line of KTAP's that says more; programs that fuzz have no harness. */
@@ -85,7 +85,7 @@ void twin_agree(struct twin *twin)
 {
 	const struct kapf_queueset *qs = &twin->qs;
 	const struct model *model = &twin->model;
-	const char *broken = invariant_broken(qs);
+	const char *broken = kapf_invariant_broken(qs);
 	u32 i;
 
 	if (broken)
@@ -120,7 +120,7 @@ static void note_dispatched(struct kapf_queueset *qs, struct kapf_request *req,
 	u32 id = req - twin->requests;
 
 	agree(twin, "width", model_find(&twin->model, id)->held, width);
-	if (!invariant_seated(qs, width))
+	if (!kapf_invariant_seated(qs, width))
 		complain(twin, "a dispatch exceeded the limit");
 	twin->dispatched[twin->nr_dispatched++] = id;
 }
@@ -200,7 +200,7 @@ void twin_arrive(struct twin *twin, const struct model_request *arrived,
 	if (admission != KAPF_ADMISSION_SEATED || twin->failed)
 		return;
 
-	if (!invariant_seated(&twin->qs, request.held))
+	if (!kapf_invariant_seated(&twin->qs, request.held))
 		complain(twin, "an admission exceeded the limit");
 	if (twin->model.nr_queues)
 		agree(twin, "dispatched at once", 1,

@@ -1,20 +1,21 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR LGPL-2.1
 /*
- * What holds of a queue set between any two calls, found out by recounting.
+ * What holds of a queue set between any two calls, found out by recounting; for
+ * the tests, and for a module that is built with KAPF_DEBUG=y.
  */
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
 #include <linux/types.h>
 
-#include "invariant.h"
+#include "invariants.h"
 #include "queueset.h"
 #include "seatsec.h"
 
-#define GUESSED_NS 3000000
+#define KAPF_GUESSED_NS 3000000
 
 /* Sums over queues. */
-struct recount {
+struct kapf_recount {
 	u32 waiting;
 	u32 waiting_seats;
 	u32 executing;
@@ -23,15 +24,15 @@ struct recount {
 	u32 backlogged;
 };
 
-static u64 total_work(const struct kapf_request *req)
+static u64 kapf_total_work(const struct kapf_request *req)
 {
-	return kapf_seatsec(req->initial_seats, GUESSED_NS) +
+	return kapf_seatsec(req->initial_seats, KAPF_GUESSED_NS) +
 	       kapf_seatsec(req->final_seats, req->additional_latency);
 }
 
-static const char *list_broken(const struct kapf_queueset *qs,
-			       const struct kapf_queue *queue,
-			       struct recount *sum)
+static const char *kapf_list_broken(const struct kapf_queueset *qs,
+				    const struct kapf_queue *queue,
+				    struct kapf_recount *sum)
 {
 	const struct kapf_request *before = NULL;
 	const struct kapf_request *req;
@@ -50,7 +51,7 @@ static const char *list_broken(const struct kapf_queueset *qs,
 		if (before && kapf_seatsec_before(req->arrival_r,
 						  before->arrival_r))
 			return "arrivals run backwards in virtual time";
-		work += total_work(req);
+		work += kapf_total_work(req);
 		initial_seats += req->initial_seats;
 		width += kapf_request_width(req);
 		before = req;
@@ -69,12 +70,12 @@ static const char *list_broken(const struct kapf_queueset *qs,
 	return NULL;
 }
 
-static const char *queue_broken(const struct kapf_queueset *qs,
-				const struct kapf_queue *queue,
-				struct recount *sum)
+static const char *kapf_queue_broken(const struct kapf_queueset *qs,
+				     const struct kapf_queue *queue,
+				     struct kapf_recount *sum)
 {
 	const struct kapf_request *oldest;
-	const char *broken = list_broken(qs, queue, sum);
+	const char *broken = kapf_list_broken(qs, queue, sum);
 
 	if (broken)
 		return broken;
@@ -92,12 +93,12 @@ static const char *queue_broken(const struct kapf_queueset *qs,
 	oldest = list_first_entry(&queue->waiting, struct kapf_request, link);
 	if (kapf_seatsec_before(queue->next_dispatch_r, oldest->arrival_r))
 		return "next dispatch before the arrival of the oldest";
-	if (queue->finish_r != queue->next_dispatch_r + total_work(oldest))
+	if (queue->finish_r != queue->next_dispatch_r + kapf_total_work(oldest))
 		return "finish_r is not that of the oldest";
 	return NULL;
 }
 
-static const char *tree_broken(const struct kapf_queueset *qs, u32 backlogged)
+static const char *kapf_tree_broken(const struct kapf_queueset *qs, u32 backlogged)
 {
 	struct rb_node *node = rb_first(&qs->backlog.rb_root);
 	const struct kapf_queue *before = NULL;
@@ -127,19 +128,26 @@ static const char *tree_broken(const struct kapf_queueset *qs, u32 backlogged)
 	return NULL;
 }
 
-/* Return: what is wrong, or NULL */
-const char *invariant_broken(const struct kapf_queueset *qs)
+/**
+ * kapf_invariant_broken() - is something wrong with a queue set?
+ * @qs: the queue set, between two calls
+ *
+ * Looks at all queues and all that waits.
+ *
+ * Return: what is wrong, in words; NULL: nothing.
+ */
+const char *kapf_invariant_broken(const struct kapf_queueset *qs)
 {
-	struct recount sum = { 0 };
+	struct kapf_recount sum = { 0 };
 	const char *broken;
 	u32 i;
 
 	for (i = 0; i < qs->nr_kept; i++) {
-		broken = queue_broken(qs, &qs->queues[i], &sum);
+		broken = kapf_queue_broken(qs, &qs->queues[i], &sum);
 		if (broken)
 			return broken;
 	}
-	broken = tree_broken(qs, sum.backlogged);
+	broken = kapf_tree_broken(qs, sum.backlogged);
 	if (broken)
 		return broken;
 	if (sum.waiting != qs->nr_waiting)
@@ -160,11 +168,15 @@ const char *invariant_broken(const struct kapf_queueset *qs)
 	return NULL;
 }
 
-/*
- * Right after a request of this width was seated: are the seats in use within
- * the limit, but for a lone wide request?
+/**
+ * kapf_invariant_seated() - was a request seated by right?
+ * @qs: the queue set that has just seated it
+ * @width: of the request, before its final seats were clipped
+ *
+ * Return: whether the seats in use are within the limit, but for a lone wide
+ * request.
  */
-bool invariant_seated(const struct kapf_queueset *qs, u32 width)
+bool kapf_invariant_seated(const struct kapf_queueset *qs, u32 width)
 {
 	return qs->seats_in_use <= qs->seats ||
 	       (width > qs->seats && qs->nr_executing == 1);
