@@ -92,7 +92,7 @@ debug-kernel: build/debug.mk
 SECONDS = 60
 fuzz:
 	@scripts/deps --fuzz
-	@selftests/fuzz/fuzz $(SECONDS)
+	@selftests/fuzz/fuzz "$(SECONDS)"
 
 lint:
 	@scripts/lint
