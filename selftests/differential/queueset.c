@@ -33,6 +33,7 @@ enum state {
  * @requests: by number; taken when they arrive
  * @state: of each of them
  * @dispatched: in the present event, in order
+ * @broken: what does not hold, after the present event; or NULL
  */
 struct trace {
 	struct kapf_queueset qs;
@@ -41,6 +42,7 @@ struct trace {
 	struct kapf_request requests[MAX_REQUESTS];
 	enum state state[MAX_REQUESTS];
 	struct json_object *dispatched;
+	const char *broken;
 };
 
 static void seated(struct trace *trace, struct kapf_request *req)
@@ -54,9 +56,11 @@ static void seated(struct trace *trace, struct kapf_request *req)
 static void note_dispatched(struct kapf_queueset *qs, struct kapf_request *req,
 			    u32 width)
 {
+	struct trace *trace = container_of(qs, struct trace, qs);
+
 	if (!kapf_invariant_seated(qs, width))
-		errx(1, "dispatched, and does not fit");
-	seated(container_of(qs, struct trace, qs), req);
+		trace->broken = "dispatched, and does not fit";
+	seated(trace, req);
 }
 
 static void resize(struct trace *trace, struct json_object *event)
@@ -192,7 +196,7 @@ static struct json_object *answer_event(struct trace *trace,
 	struct json_object *answer = json_object_new_object();
 	const char *op = json_object_get_string(case_get(event, "op"));
 	uint64_t now = case_u64(event, "t");
-	const char *verdict, *broken;
+	const char *verdict;
 
 	trace->dispatched = json_object_new_array();
 	verdict = apply(trace, event, op, now);
@@ -204,9 +208,11 @@ static struct json_object *answer_event(struct trace *trace,
 		     trace->requests[case_u64(event, "id")].additional_latency);
 	while (kapf_queueset_dispatch(&trace->qs, 1, now))
 		;
-	broken = kapf_invariant_broken(&trace->qs);
-	if (broken)
-		errx(1, "broken: %s", broken);
+	if (!trace->broken)
+		trace->broken = kapf_invariant_broken(&trace->qs);
+	if (trace->broken)
+		json_object_object_add(answer, "broken",
+				       json_object_new_string(trace->broken));
 	tell_list(answer, "dispatched", trace->dispatched);
 	tell(answer, "r", trace->qs.current_r);
 	tell(answer, "in_use", trace->qs.seats_in_use);
@@ -228,7 +234,8 @@ struct json_object *answer_queueset(struct json_object *c)
 	kapf_queueset_init(&trace->qs, NULL, 0, 0, 0, case_u64(c, "seats"));
 	trace->qs.current_r = case_u64(c, "r");
 	resize(trace, c);
-	for (i = 0; i < json_object_array_length(events); i++) {
+	for (i = 0; i < json_object_array_length(events) && !trace->broken;
+	     i++) {
 		event = json_object_array_get_idx(events, i);
 		json_object_array_add(answer, answer_event(trace, event));
 	}

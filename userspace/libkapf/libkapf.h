@@ -256,6 +256,12 @@ enum kapf_list_cost {
  * store, else l; b = o * E, from the cache at most 1,000,000; seats =
  * ceil(b / 100,000), 1 to min(100, @max_seats).
  *
+ * A watch begins so with sendInitialEvents=true, or with resourceVersion unset or
+ * 0; it comes from the cache.  So does a list with resourceVersionMatch=
+ * NotOlderThan; and one without any, and without continue, whose resourceVersion is
+ * 0, or is another one while no limit is set, or is unset while the store
+ * @reports_progress.
+ *
  * by count: o = 1 when a name selects it, N from the cache, N + l with a selector,
  * else 2 l; seats = ceil(o / 100), 1 to min(10, @max_seats).
  *

@@ -30,6 +30,9 @@ type area[C, A any] struct {
 	// the same.
 	judge func(c C, want, got A) string
 
+	// describe prints a mismatch in another form than JSON; may be nil.
+	describe func(c C, want, got A)
+
 	// smaller yields cases that are like c, but smaller; may be nil.
 	smaller func(c C) iter.Seq[C]
 
@@ -98,13 +101,14 @@ func (p *peer) ask(c any) {
 	}
 }
 
-func (p *peer) hear(answer any) {
+// hear is the answer to a case, the next one asked.
+func (p *peer) hear(c, answer any) {
 	line, err := p.out.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, answer)
 	}
 	if err != nil {
-		fatal("kapf's side answered %q: %v", line, err)
+		fatal("kapf's side answered %q (%v) to %s", line, err, text(c))
 	}
 }
 
@@ -185,11 +189,13 @@ func (a *area[C, A]) compare(o options) bool {
 	mismatches := 0
 	for p := range pending {
 		var got A
-		kapf.hear(&got)
+		kapf.hear(p.c, &got)
 		lock.Lock()
 		if why := a.wrong(p.c, p.want, got); why == "" {
-			if record != nil {
-				record.Encode(recorded[C, A]{p.c, got})
+			if record == nil {
+				// Nothing.
+			} else if err := record.Encode(recorded[C, A]{p.c, got}); err != nil {
+				fatal("%v", err)
 			}
 		} else if mismatches++; mismatches == 1 {
 			fmt.Printf("case %d: %s\n", p.number, why)
@@ -204,15 +210,16 @@ func (a *area[C, A]) compare(o options) bool {
 	if enough == 0 {
 		enough = 1000
 	}
-	return (a.account() || o.cases < enough) && mismatches == 0
+	return a.account(o.cases >= enough) && mismatches == 0
 }
 
-// account prints what was met; false if something wanted was not.
-func (a *area[C, A]) account() bool {
+// account prints what was met; false if there were cases enough and something
+// wanted was not.
+func (a *area[C, A]) account(enough bool) bool {
 	all := true
 	for _, kind := range a.wanted {
 		fmt.Printf("%10d  %s\n", met[kind], kind)
-		if met[kind] == 0 {
+		if enough && met[kind] == 0 {
 			fmt.Printf("%10s  %s\n", "too few:", kind)
 			all = false
 		}
@@ -221,7 +228,7 @@ func (a *area[C, A]) account() bool {
 		percent := 100 * float64(met[s.name]) / float64(met[s.of])
 		fmt.Printf("%9.3f%%  %s, of %d %s\n", percent, s.name, met[s.of],
 			s.of)
-		if !(percent >= s.least && percent <= s.most) {
+		if enough && !(percent >= s.least && percent <= s.most) {
 			fmt.Printf("%10s  %s: %v to %v %% wanted\n", "not so:",
 				s.name, s.least, s.most)
 			all = false
@@ -250,10 +257,14 @@ func (a *area[C, A]) show(o options, c C) {
 	}
 	kapf.ask(c)
 	kapf.in.Flush()
-	kapf.hear(&got)
+	kapf.hear(c, &got)
 	kapf.stop()
 	want := a.answer(c)
 	fmt.Printf("why:       %s\n", a.wrong(c, want, got))
+	if a.describe != nil {
+		a.describe(c, want, got)
+		return
+	}
 	fmt.Printf("case:      %s\n", text(c))
 	fmt.Printf("reference: %s\n", text(want))
 	fmt.Printf("kapf:      %s\n", text(got))
@@ -265,7 +276,7 @@ func (a *area[C, A]) mismatch(kapf *peer, c C) bool {
 	want := a.answer(c)
 	kapf.ask(c)
 	kapf.in.Flush()
-	kapf.hear(&got)
+	kapf.hear(c, &got)
 	return a.wrong(c, want, got) != ""
 }
 

@@ -56,7 +56,10 @@ var dealer = &area[dealerCase, []int]{
 		return d.DealIntoHand(c.Hash, make([]int, c.Hand))
 	},
 	smaller: func(c dealerCase) iter.Seq[dealerCase] {
-		list := []dealerCase{{c.Hash / 2, c.Deck, c.Hand}}
+		var list []dealerCase
+		if c.Hash > 0 {
+			list = append(list, dealerCase{c.Hash / 2, c.Deck, c.Hand})
+		}
 		if c.Hand > 1 {
 			list = append(list, dealerCase{c.Hash, c.Deck, c.Hand - 1})
 		}

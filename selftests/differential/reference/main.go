@@ -47,6 +47,11 @@ func names() []string {
 	return list
 }
 
+func misused(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	os.Exit(2)
+}
+
 func main() {
 	var o options
 
@@ -55,13 +60,17 @@ func main() {
 	flag.StringVar(&o.area, "area", "", fmt.Sprintf("one of %v", names()))
 	flag.StringVar(&o.ours, "ours", "", "the program that answers for kapf")
 	flag.StringVar(&o.record, "record", "",
-		"write the cases with the reference's answers to this file")
+		"write the cases with kapf's answers, once judged, to this file")
 	flag.Parse()
 
 	area, known := areas[o.area]
-	if !known || o.ours == "" || o.cases < 1 || flag.NArg() > 0 {
-		flag.Usage()
-		os.Exit(2)
+	switch {
+	case !known:
+		misused("no area %q: must be one of %v", o.area, names())
+	case o.cases < 1:
+		misused("%d cases: must be 1 or more", o.cases)
+	case flag.NArg() > 0:
+		misused("%q is too much", flag.Arg(0))
 	}
 	if o.seed == 0 {
 		o.seed = rand.Uint64()
