@@ -5,9 +5,8 @@
  */
 #include "test.h"
 
-#include <string.h>
-
 #include <linux/kernel.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "allocation.h"
@@ -21,8 +20,9 @@
 #define NR_QUEUES 10
 #define NR_LEVELS 3
 
-/**
- * struct level - a priority level and who calls it, again and again
+/*
+ * A priority level and who calls it, again and again.
+ *
  * @callers: how many, each with one request at a time
  * @end: when each request has been served; 0: it waits
  */
