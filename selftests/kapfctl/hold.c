@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * hold SERVER USER VERB COUNT: a server that admits COUNT requests of one user at
- * once and holds them until its stdin ends.
+ * once, which wait as long as they may, and holds them until its stdin ends.
  *
  * The requests are for the pod "x,y" of the namespace "ns".  Prints a line with
  * the verdict for each as it comes, and at the end "finished" for each that it
@@ -14,9 +14,6 @@
 #include <unistd.h>
 
 #include "libkapf.h"
-
-/* A request waits for at most this long. */
-#define MAX_WAIT 10000000000ULL
 
 static const char *const groups[] = { "system:authenticated" };
 static struct kapf_digest digest = {
@@ -43,7 +40,7 @@ static void *hold(void *unused)
 	int ret;
 
 	(void)unused;
-	ret = kapf_admit(session, &digest, NULL, MAX_WAIT, &ticket);
+	ret = kapf_admit(session, &digest, NULL, KAPF_MAX_WAIT_NS, &ticket);
 	if (ret < 0)
 		printf("error %s\n", strerror(-ret));
 	else
