@@ -178,11 +178,18 @@ static long kapf_slot_decide(struct kapf_session *session,
 				op->max_wait ?: KAPF_DEFAULT_WAIT_NS);
 }
 
-/* A CANCEL that has taken a slot from GRANTED is about to leave it REFUSED. */
-static void kapf_slot_await_cancel(struct kapf_slot *slot)
+/*
+ * The state of a slot that may be CANCELLING: a CANCEL that has taken it from
+ * GRANTED is about to leave it REFUSED.
+ */
+static int kapf_slot_settled_state(struct kapf_slot *slot)
 {
+	int state;
+
 	wait_var_event(&slot->state,
-		       atomic_read(&slot->state) != KAPF_SLOT_CANCELLING);
+		       (state = atomic_read_acquire(&slot->state)) !=
+		       KAPF_SLOT_CANCELLING);
+	return state;
 }
 
 /**
@@ -238,8 +245,7 @@ static long kapf_slot_wait(struct kapf_session *session, struct kapf_slot *slot)
 		if (kapf_slot_move(slot, KAPF_SLOT_GRANTED,
 				   KAPF_SLOT_EXECUTING))
 			return kapf_session_check(session) ?: KAPF_EXECUTE;
-		kapf_slot_await_cancel(slot);
-		if (atomic_read_acquire(&slot->state) != KAPF_SLOT_REFUSED)
+		if (kapf_slot_settled_state(slot) != KAPF_SLOT_REFUSED)
 			return -ESHUTDOWN;
 		ret = slot->refusal;
 		if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
@@ -359,10 +365,8 @@ int kapf_slot_submit(struct kapf_session *session, struct kapf_slot *slot,
 bool kapf_slot_read(const struct kapf_session *session, struct kapf_slot *slot,
 		    struct kapf_event *event)
 {
-	int state;
+	int state = kapf_slot_settled_state(slot);
 
-	kapf_slot_await_cancel(slot);
-	state = atomic_read_acquire(&slot->state);
 	if (state != KAPF_SLOT_GRANTED && state != KAPF_SLOT_REFUSED)
 		return false;
 	event->user_data = slot->user_data;
@@ -463,7 +467,7 @@ static bool kapf_slot_revoke(const struct kapf_session *session,
 		return false;
 	kapf_slot_give_back(session, slot, false);
 	slot->refusal = KAPF_CANCELLED;
-	/* Fully ordered, for kapf_slot_await_cancel(). */
+	/* Fully ordered, for kapf_slot_settled_state(). */
 	atomic_xchg(&slot->state, KAPF_SLOT_REFUSED);
 	wake_up_var(&slot->state);
 	return true;
