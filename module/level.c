@@ -11,9 +11,6 @@
  * is woken after that.  A task may be woken for a grant that it has seen and
  * made use of already, and so may the readers of a session; they are still
  * there, for tasks too are freed by RCU, and sessions.
- *
- * An exempt level refuses nobody, so that it needs no lock and no common
- * counters; only additional latencies take its lock.
  */
 
 #include <linux/ktime.h>
@@ -223,88 +220,6 @@ static void kapf_level_unlock(struct kapf_level *level, u64 now)
 	} else {
 		kapf_level_check(level);
 		spin_unlock(&level->lock);
-	}
-}
-
-static u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
-			     u64 now)
-{
-	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
-	u32 width = kapf_request_width(&slot->request);
-
-	slot->request.queue = KAPF_NO_QUEUE;
-	slot->request.start = now;
-	this_cpu_inc(level->exempt->dispatched);
-	this_cpu_add(level->exempt->seats_taken, width);
-	this_cpu_inc(tally->dispatched);
-	this_cpu_add(tally->seats_taken, width);
-	trace_kapf_dispatch(slot, now, now);
-	return KAPF_EXECUTE;
-}
-
-static void kapf_exempt_release(struct kapf_level *level,
-				struct kapf_slot *slot, u64 now)
-{
-	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
-	u32 width = kapf_request_width(&slot->request);
-
-	this_cpu_add(tally->seats_released, width);
-	this_cpu_inc(tally->released);
-	this_cpu_add(level->exempt->seats_released, width);
-	this_cpu_inc(level->exempt->released);
-	trace_kapf_release(slot, slot->request.start, now);
-}
-
-static u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
-			      bool linger, u64 now)
-{
-	u64 latency = slot->request.additional_latency;
-
-	this_cpu_inc(slot->schema->exempt->finished);
-	this_cpu_inc(level->exempt->finished);
-	trace_kapf_finish(slot, slot->request.start, now);
-	if (!latency || !linger) {
-		kapf_exempt_release(level, slot, now);
-		return 0;
-	}
-	spin_lock(&level->lock);
-	kapf_deadlines_add(&level->lingers, &slot->deadline, now + latency);
-	kapf_slot_set(slot, KAPF_SLOT_LINGERING);
-	spin_unlock(&level->lock);
-	return latency;
-}
-
-/**
- * kapf_exempt_sum() - the tally of an exempt level or schema
- * @tally: per CPU
- * @sum: out
- *
- * A request may be dispatched on one CPU and released on another meanwhile.  What
- * happens last to it is summed first, so that no count of what is there at
- * present can come out below zero.
- */
-void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
-		     struct kapf_exempt_tally *sum)
-{
-	const struct kapf_exempt_tally *t;
-	int cpu;
-
-	*sum = (struct kapf_exempt_tally) { };
-	for_each_possible_cpu(cpu) {
-		t = per_cpu_ptr(tally, cpu);
-		sum->released += READ_ONCE(t->released);
-		sum->seats_released += READ_ONCE(t->seats_released);
-	}
-	smp_rmb(); /* Pairs with the release of the slot's state. */
-	for_each_possible_cpu(cpu) {
-		t = per_cpu_ptr(tally, cpu);
-		sum->finished += READ_ONCE(t->finished);
-	}
-	smp_rmb(); /* Likewise. */
-	for_each_possible_cpu(cpu) {
-		t = per_cpu_ptr(tally, cpu);
-		sum->dispatched += READ_ONCE(t->dispatched);
-		sum->seats_taken += READ_ONCE(t->seats_taken);
 	}
 }
 

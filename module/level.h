@@ -208,6 +208,13 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot);
 void kapf_level_release(struct kapf_level *level, struct kapf_slot *slot);
 
+/* exempt.c: what of it is otherwise where nobody is refused */
+u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
+		      u64 now);
+u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
+		       bool linger, u64 now);
+void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,
+			 u64 now);
 void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 		     struct kapf_exempt_tally *sum);
 

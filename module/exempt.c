@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An exempt level refuses nobody, so that it needs no lock and no common
+ * counters; only additional latencies take its lock.
+ */
+
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+
+#include "level.h"
+#include "trace.h"
+
+/**
+ * kapf_exempt_admit() - a request arrives
+ * @level: of its schema
+ * @slot: claimed; with schema, arrival, and the request's seats and latency
+ * @now: the time
+ *
+ * Return: KAPF_EXECUTE.
+ */
+u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot, u64 now)
+{
+	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
+	u32 width = kapf_request_width(&slot->request);
+
+	slot->request.queue = KAPF_NO_QUEUE;
+	slot->request.start = now;
+	this_cpu_inc(level->exempt->dispatched);
+	this_cpu_add(level->exempt->seats_taken, width);
+	this_cpu_inc(tally->dispatched);
+	this_cpu_add(tally->seats_taken, width);
+	trace_kapf_dispatch(slot, now, now);
+	return KAPF_EXECUTE;
+}
+
+/**
+ * kapf_exempt_release() - the seats of a finished request are free
+ * @level: of its schema
+ * @slot: of it
+ * @now: the time
+ */
+void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,
+			 u64 now)
+{
+	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
+	u32 width = kapf_request_width(&slot->request);
+
+	this_cpu_add(tally->seats_released, width);
+	this_cpu_inc(tally->released);
+	this_cpu_add(level->exempt->seats_released, width);
+	this_cpu_inc(level->exempt->released);
+	trace_kapf_release(slot, slot->request.start, now);
+}
+
+/**
+ * kapf_exempt_finish() - a request has been served
+ * @level: of its schema
+ * @slot: claimed by who found it EXECUTING or GRANTED
+ * @linger: keep its seats for its additional latency
+ * @now: the time
+ *
+ * Return: ns that the seats linger, and the slot is LINGERING; or 0, and it is
+ * as it was.
+ */
+u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
+		       bool linger, u64 now)
+{
+	u64 latency = slot->request.additional_latency;
+
+	this_cpu_inc(slot->schema->exempt->finished);
+	this_cpu_inc(level->exempt->finished);
+	trace_kapf_finish(slot, slot->request.start, now);
+	if (!latency || !linger) {
+		kapf_exempt_release(level, slot, now);
+		return 0;
+	}
+	spin_lock(&level->lock);
+	kapf_deadlines_add(&level->lingers, &slot->deadline, now + latency);
+	atomic_set_release(&slot->state, KAPF_SLOT_LINGERING);
+	spin_unlock(&level->lock);
+	return latency;
+}
+
+/**
+ * kapf_exempt_sum() - the tally of an exempt level or schema
+ * @tally: per CPU
+ * @sum: out
+ *
+ * A request may be dispatched on one CPU and released on another meanwhile.  What
+ * happens last to it is summed first, so that no count of what is there at
+ * present can come out below zero.
+ */
+void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
+		     struct kapf_exempt_tally *sum)
+{
+	const struct kapf_exempt_tally *t;
+	int cpu;
+
+	*sum = (struct kapf_exempt_tally) { };
+	for_each_possible_cpu(cpu) {
+		t = per_cpu_ptr(tally, cpu);
+		sum->released += READ_ONCE(t->released);
+		sum->seats_released += READ_ONCE(t->seats_released);
+	}
+	smp_rmb(); /* Pairs with the release of the slot's state. */
+	for_each_possible_cpu(cpu) {
+		t = per_cpu_ptr(tally, cpu);
+		sum->finished += READ_ONCE(t->finished);
+	}
+	smp_rmb(); /* Likewise. */
+	for_each_possible_cpu(cpu) {
+		t = per_cpu_ptr(tally, cpu);
+		sum->dispatched += READ_ONCE(t->dispatched);
+		sum->seats_taken += READ_ONCE(t->seats_taken);
+	}
+}
