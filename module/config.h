@@ -14,6 +14,7 @@
  * @generation: counts the changes
  * @max_requests_inflight: part of ServerCL
  * @max_mutating_requests_inflight: the other part
+ * @adjustment_period_ms: of the limits
  * @nr_levels: how many
  * @nr_schemas: how many
  * @levels: in the order of the image
@@ -21,12 +22,13 @@
  * @by_index: schemas by the low bits of their id
  *
  * Immutable once published.  Levels and schemas live on in the next one, as
- * long as their names do.
+ * long as their names do, and longer while they have requests.
  */
 struct kapf_active_config {
 	u64 generation;
 	u32 max_requests_inflight;
 	u32 max_mutating_requests_inflight;
+	u32 adjustment_period_ms;
 	u32 nr_levels;
 	u32 nr_schemas;
 	struct kapf_level *levels[KAPF_MAX_LEVELS];
@@ -49,14 +51,18 @@ kapf_config_schema(const struct kapf_active_config *config, u32 id)
 	return schema && schema->id == id ? schema : NULL;
 }
 
+/* config.c: what is in force */
 int kapf_config_init(struct kapf_instance *instance);
 void kapf_config_destroy(struct kapf_instance *instance);
 int kapf_config_get(struct kapf_instance *instance,
 		    struct kapf_get_config *get);
 int kapf_config_set(struct kapf_instance *instance,
 		    struct kapf_set_config *set);
-int kapf_config_settle(struct kapf_instance *instance);
 struct kapf_active_config *kapf_config_locked(struct kapf_instance *instance);
+
+/* change.c: how it is replaced */
+int kapf_config_replace(struct kapf_instance *instance, const void *image,
+			size_t len, struct kapf_config_error *error);
 
 /* image.c: the form in which a configuration travels */
 

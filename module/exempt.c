@@ -114,3 +114,21 @@ void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 		sum->seats_taken += READ_ONCE(t->seats_taken);
 	}
 }
+
+/**
+ * kapf_exempt_sample() - note the present demand of an exempt level
+ * @level: exempt
+ * @now: the time
+ *
+ * Nobody is told of each change of it, which would cost more than a change does.
+ */
+void kapf_exempt_sample(struct kapf_level *level, u64 now)
+{
+	struct kapf_exempt_tally sum;
+
+	kapf_exempt_sum(level->exempt, &sum);
+	spin_lock_bh(&level->lock);
+	kapf_demand_set(&level->demand, sum.seats_taken - sum.seats_released,
+			now);
+	spin_unlock_bh(&level->lock);
+}

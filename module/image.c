@@ -304,11 +304,13 @@ static int kapf_check_head(const struct kapf_config *head,
 	if (head->magic != KAPF_CONFIG_MAGIC)
 		return kapf_image_refuse(error, KAPF_FIELD_MAGIC,
 					 KAPF_REASON_FORMAT);
-	if (head->reserved)
-		return kapf_image_refuse(error, KAPF_FIELD_RESERVED,
-					 KAPF_REASON_FORMAT);
 	ret = kapf_check_range(error, KAPF_FIELD_SERVER_SEATS, seats, 1,
 			       KAPF_MAX_SERVER_SEATS);
+	if (!ret && head->adjustment_period_ms)
+		ret = kapf_check_range(error, KAPF_FIELD_ADJUSTMENT_PERIOD,
+				       head->adjustment_period_ms,
+				       KAPF_MIN_ADJUSTMENT_PERIOD_MS,
+				       KAPF_MAX_ADJUSTMENT_PERIOD_MS);
 	if (!ret)
 		ret = kapf_check_range(error, KAPF_FIELD_NR_LEVELS,
 				       head->nr_levels,

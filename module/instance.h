@@ -6,10 +6,14 @@
 #include <linux/list.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
+#include <linux/timer.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <linux/kapf.h>
 
 struct kapf_active_config;
+struct kapf_allocation;
+struct kapf_level;
 
 /*
  * For memory of a size that a caller has chosen: charged to the caller's memory
@@ -19,13 +23,24 @@ struct kapf_active_config;
 
 /**
  * struct kapf_instance - one budget of seats
- * @config: what is in force; NULL while it is being replaced
- * @generation: of it, also meanwhile; written with @config_lock held, and read
- *	without
+ * @config: what is in force
  * @config_lock: held to replace the configuration, and to read what it is made
- *	of at leisure; taken before @sessions_lock
+ *	of at leisure; protects what follows up to @sessions_lock; taken before
+ *	that
+ * @generation: of the configuration; also read without a lock
  * @next_level: id that the next new level gets
  * @schema_ids: the id that was last given out for each index of a schema
+ * @levels: all that live: those of the configuration, and those that drain
+ * @nr_draining_levels: how many are of the latter kind
+ * @draining_schemas: those that live though the configuration has them no more
+ * @nr_draining_schemas: how many
+ * @drains: does anything drain, these or queues?
+ * @exempt: the exempt level
+ * @parts: scratch, for the adjustment of all levels
+ * @fair_prop: FairProp of the last adjustment, see kapf_allocate()
+ * @next_adjustment: when the next one is due
+ * @borrow: sees to that
+ * @sampler: samples the demand of the exempt level
  * @sessions_lock: protects the next three and the end of each session
  * @sessions: by ascending number; also those that have ended, while somebody
  *	still has their files
@@ -39,10 +54,21 @@ struct kapf_active_config;
  */
 struct kapf_instance {
 	struct kapf_active_config __rcu *config;
-	u64 generation;
 	struct mutex config_lock; /* replacing, and reading at leisure */
+	u64 generation;
 	u32 next_level;
 	u32 schema_ids[KAPF_MAX_SCHEMAS];
+	struct list_head levels;
+	u32 nr_draining_levels;
+	struct list_head draining_schemas;
+	u32 nr_draining_schemas;
+	bool drains;
+	struct kapf_level *exempt;
+	struct kapf_allocation *parts;
+	u64 fair_prop;
+	u64 next_adjustment;
+	struct delayed_work borrow;
+	struct timer_list sampler;
 	struct mutex sessions_lock; /* the next three */
 	struct list_head sessions;
 	u32 nr_sessions;

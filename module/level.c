@@ -13,6 +13,7 @@
  * there, for tasks too are freed by RCU, and sessions.
  */
 
+#include <linux/bottom_half.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
@@ -73,8 +74,8 @@ static void kapf_wakeups_wake(const struct kapf_wakeups *wakeups)
 }
 
 /*
- * Before the lock is dropped after an event: recount the queues, so often that it
- * costs the same whether few requests wait or many.
+ * Recount the queues, so often that it costs the same whether few requests wait
+ * or many.
  */
 static void kapf_level_check(struct kapf_level *level)
 {
@@ -87,6 +88,16 @@ static void kapf_level_check(struct kapf_level *level)
 	level->unchecked = 0;
 	broken = kapf_invariant_broken(qs);
 	WARN_ONCE(broken, "level %u: %s\n", level->id, broken);
+}
+
+/* Before the lock is dropped after an event. */
+static void kapf_level_settle(struct kapf_level *level, u64 now)
+{
+	const struct kapf_queueset *qs = &level->qs;
+
+	kapf_demand_set(&level->demand, qs->seats_in_use + qs->waiting_seats,
+			now);
+	kapf_level_check(level);
 }
 
 static void kapf_slot_set(struct kapf_slot *slot, enum kapf_slot_state state)
@@ -203,7 +214,7 @@ static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 		wakeups.nr = 0;
 		level->wakeups = &wakeups;
 		more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
-		kapf_level_check(level);
+		kapf_level_settle(level, now);
 		spin_unlock(&level->lock);
 		kapf_wakeups_wake(&wakeups);
 		if (!more)
@@ -218,7 +229,7 @@ static void kapf_level_unlock(struct kapf_level *level, u64 now)
 	if (level->qs.nr_waiting) {
 		kapf_level_dispatch_unlock(level, now);
 	} else {
-		kapf_level_check(level);
+		kapf_level_settle(level, now);
 		spin_unlock(&level->lock);
 	}
 }
@@ -290,7 +301,7 @@ u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
 					  now);
 		break;
 	}
-	kapf_level_check(level);
+	kapf_level_settle(level, now);
 	spin_unlock(&level->lock);
 	return value;
 }
@@ -514,6 +525,8 @@ struct kapf_level *kapf_level_create(bool exempt)
 	}
 	spin_lock_init(&level->lock);
 	level->qs.dispatched = kapf_level_dispatched;
+	kapf_queueset_init(&level->qs, NULL, 0, 0, 0, 0);
+	kapf_demand_init(&level->demand, ktime_get_ns());
 	kapf_deadlines_init(&level->waits, kapf_level_waits_fire);
 	kapf_deadlines_init(&level->lingers, kapf_level_lingers_fire);
 	kapf_retry_after_init(&level->retry_after);
@@ -537,26 +550,67 @@ void kapf_level_destroy(struct kapf_level *level)
 }
 
 /**
- * kapf_level_configure() - give a level its limit and its queues
- * @level: idle, and nobody admits to it
- * @config: becomes the level's
- * @queues: config->queues of them, become the level's
+ * kapf_queues_create() - queues for a level
+ * @nr: how many, may be 0
+ *
+ * Return: NULL when memory is short.
  */
-void kapf_level_configure(struct kapf_level *level,
-			  struct kapf_config_level *config,
-			  struct kapf_queue *queues)
+struct kapf_queue *kapf_queues_create(u32 nr)
 {
-	struct kapf_queue *old_queues = level->qs.queues;
+	struct kapf_queue *queues = kvcalloc(nr, sizeof(*queues), KAPF_GFP);
 
-	kvfree(level->config);
-	level->config = config;
-	/* A timer may be firing for nothing. */
+	if (queues)
+		kapf_queues_init(queues, nr);
+	return queues;
+}
+
+/**
+ * kapf_level_least_queues() - how many queues its requests need
+ * @level: of them
+ *
+ * Return: one more than the index of the last queue in use, at this moment.
+ */
+u32 kapf_level_least_queues(struct kapf_level *level)
+{
+	u32 least;
+
 	spin_lock_bh(&level->lock);
-	kapf_queueset_init(&level->qs, queues, config->queues,
-			   config->hand_size, config->queue_length_limit,
-			   config->nominal_seats);
+	least = kapf_queueset_least_room(&level->qs);
 	spin_unlock_bh(&level->lock);
-	kvfree(old_queues);
+	return least;
+}
+
+/**
+ * kapf_level_resize() - give a level the queues of its configuration
+ * @level: with its configuration
+ * @queues: @room of them, of kapf_queues_create(), become the level's; NULL: it is
+ *	to keep those it has, which are enough
+ * @room: at least as many as are configured
+ *
+ * Queues beyond the configured ones are kept while requests use them.  It keeps
+ * those it has, too, if more of them are in use than there are new ones.
+ *
+ * Return: queues that are not needed, to be freed.
+ */
+struct kapf_queue *kapf_level_resize(struct kapf_level *level,
+				     struct kapf_queue *queues, u32 room)
+{
+	const struct kapf_config_level *config = level->config;
+	struct kapf_queueset *qs = &level->qs;
+	struct kapf_queue *unused;
+
+	spin_lock_bh(&level->lock);
+	unused = qs->queues;
+	if (!queues || room < kapf_queueset_least_room(qs)) {
+		unused = queues;
+		queues = qs->queues;
+		room = qs->nr_kept;
+	}
+	kapf_queueset_resize(qs, queues, room, config->queues,
+			     config->hand_size, config->queue_length_limit);
+	kapf_level_check(level);
+	spin_unlock_bh(&level->lock);
+	return unused;
 }
 
 /**
@@ -577,4 +631,49 @@ bool kapf_level_idle(struct kapf_level *level)
 	idle = kapf_queueset_idle(&level->qs);
 	spin_unlock_bh(&level->lock);
 	return idle;
+}
+
+/**
+ * kapf_level_end_period() - a period of the level's demand is over
+ * @level: with its limits
+ * @part: out: what its next limit depends on
+ * @now: the time
+ */
+void kapf_level_end_period(struct kapf_level *level,
+			   struct kapf_allocation *part, u64 now)
+{
+	if (level->exempt)
+		kapf_exempt_sample(level, now);
+	spin_lock_bh(&level->lock);
+	kapf_demand_end_period(&level->demand, now);
+	*part = (struct kapf_allocation) {
+		.limits = level->limits,
+		.smoothed = level->demand.smoothed,
+		.high_watermark = level->demand.high_watermark,
+		.exempt = level->exempt,
+		.current_limit = level->qs.seats,
+	};
+	spin_unlock_bh(&level->lock);
+}
+
+/**
+ * kapf_level_limit() - a level may use more seats from now on, or fewer
+ * @level: whose part was found
+ * @part: with its limit
+ * @now: the time
+ *
+ * Seats what fits now.
+ */
+void kapf_level_limit(struct kapf_level *level,
+		      const struct kapf_allocation *part, u64 now)
+{
+	local_bh_disable();
+	spin_lock(&level->lock);
+	level->target = part->target;
+	kapf_queueset_limit(&level->qs, part->current_limit, now);
+	if (level->exempt)
+		spin_unlock(&level->lock);
+	else
+		kapf_level_dispatch_unlock(level, now);
+	local_bh_enable();
 }

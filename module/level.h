@@ -8,6 +8,8 @@
 
 #include "deadline.h"
 #include "event.h"
+#include "engine/allocation.h"
+#include "engine/demand.h"
 #include "engine/queueset.h"
 #include "engine/retryafter.h"
 
@@ -133,7 +135,11 @@ struct kapf_exempt_tally {
  * struct kapf_level - a priority level at work
  * @lock: protects everything in here that changes, and the tallies of the
  *	schemas of this level, but not @exempt
- * @qs: its seats and queues
+ * @qs: its seats and queues; of an exempt level the limit only, which limits
+ *	nobody
+ * @demand: for its seats
+ * @target: the demand that its limit was last judged by, see struct
+ *	kapf_allocation
  * @rejected: requests ever refused, by enum kapf_rejection
  * @dispatched: requests ever seated
  * @waits: when those in its queues give up
@@ -144,10 +150,17 @@ struct kapf_exempt_tally {
  * @id: for user space
  * @unchecked: events since its queues were recounted, with KAPF_DEBUG
  * @config: as it was configured, with its metadata
+ * @limits: that follow from its configuration and that of the others
+ * @draining: its name is gone from the configuration
+ * @link: in the instance's levels
+ *
+ * The last four are the configuration's, see config.c.
  */
 struct kapf_level {
 	spinlock_t lock; /* everything in here that changes */
 	struct kapf_queueset qs;
+	struct kapf_demand demand;
+	u64 target;
 	u64 rejected[KAPF_REJECTIONS];
 	u64 dispatched;
 	struct kapf_deadlines waits;
@@ -158,6 +171,9 @@ struct kapf_level {
 	u32 id;
 	u32 unchecked;
 	struct kapf_config_level *config;
+	struct kapf_limits limits;
+	bool draining;
+	struct list_head link;
 };
 
 /**
@@ -167,6 +183,8 @@ struct kapf_level {
  * @tally: of a schema of a limited level
  * @exempt: of a schema of an exempt level
  * @config: as it was configured, with its rules and metadata
+ * @link: in the instance's draining schemas, once the configuration has
+ *	another one of this name, or none
  */
 struct kapf_schema {
 	u32 id;
@@ -174,6 +192,7 @@ struct kapf_schema {
 	struct kapf_tally tally;
 	struct kapf_exempt_tally __percpu *exempt;
 	struct kapf_config_schema *config;
+	struct list_head link;
 };
 
 /*
@@ -196,10 +215,15 @@ static inline void kapf_slot_free(struct kapf_slot *slot,
 
 struct kapf_level *kapf_level_create(bool exempt);
 void kapf_level_destroy(struct kapf_level *level);
-void kapf_level_configure(struct kapf_level *level,
-			  struct kapf_config_level *config,
-			  struct kapf_queue *queues);
+struct kapf_queue *kapf_queues_create(u32 nr);
+u32 kapf_level_least_queues(struct kapf_level *level);
+struct kapf_queue *kapf_level_resize(struct kapf_level *level,
+				     struct kapf_queue *queues, u32 room);
 bool kapf_level_idle(struct kapf_level *level);
+void kapf_level_end_period(struct kapf_level *level,
+			   struct kapf_allocation *part, u64 now);
+void kapf_level_limit(struct kapf_level *level,
+		      const struct kapf_allocation *part, u64 now);
 
 u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
 		     u64 max_wait);
@@ -208,6 +232,11 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot);
 void kapf_level_release(struct kapf_level *level, struct kapf_slot *slot);
 
+/* schema.c */
+struct kapf_schema *kapf_schema_create(struct kapf_level *level);
+void kapf_schema_destroy(struct kapf_schema *schema);
+bool kapf_schema_idle(struct kapf_schema *schema);
+
 /* exempt.c: what of it is otherwise where nobody is refused */
 u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 		      u64 now);
@@ -215,6 +244,7 @@ u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 		       bool linger, u64 now);
 void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,
 			 u64 now);
+void kapf_exempt_sample(struct kapf_level *level, u64 now);
 void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 		     struct kapf_exempt_tally *sum);
 

@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "borrow.h"
 #include "config.h"
 #include "device.h"
 #include "instance.h"
@@ -36,6 +37,7 @@ static struct kapf_instance *kapf_instances[KAPF_MAX_INSTANCES];
 static void kapf_instance_destroy(struct kapf_instance *instance)
 {
 	kapf_device_destroy(instance);
+	kapf_borrow_destroy(instance);
 	kapf_config_destroy(instance);
 	kfree(instance);
 }
@@ -51,14 +53,22 @@ static struct kapf_instance *kapf_instance_create(unsigned int number)
 	instance->number = number;
 	mutex_init(&instance->config_lock);
 	mutex_init(&instance->sessions_lock);
+	INIT_LIST_HEAD(&instance->levels);
+	INIT_LIST_HEAD(&instance->draining_schemas);
 	INIT_LIST_HEAD(&instance->sessions);
 	ret = kapf_config_init(instance);
-	if (!ret) {
-		ret = kapf_device_init(instance);
-		if (!ret)
-			return instance;
-		kapf_config_destroy(instance);
-	}
+	if (ret)
+		goto free;
+	ret = kapf_borrow_init(instance);
+	if (ret)
+		goto destroy_config;
+	ret = kapf_device_init(instance);
+	if (!ret)
+		return instance;
+	kapf_borrow_destroy(instance);
+destroy_config:
+	kapf_config_destroy(instance);
+free:
 	kfree(instance);
 	return ERR_PTR(ret);
 }

@@ -123,26 +123,6 @@ int kapf_slot_copy_label(const struct kapf_session *session,
 	return 0;
 }
 
-/*
- * The configuration, and an RCU read section in which it stays.  Bottom halves
- * are off for the level's lock anyway.
- */
-static const struct kapf_active_config *
-kapf_slot_config(const struct kapf_session *session)
-{
-	const struct kapf_active_config *config;
-
-	for (;;) {
-		local_bh_disable();
-		config = rcu_dereference_bh(session->instance->config);
-		if (config)
-			return config;
-		local_bh_enable();
-		if (kapf_config_settle(session->instance))
-			return NULL;
-	}
-}
-
 /* KAPF_SLOT_STALE, unless the session knows this configuration. */
 static u16 kapf_slot_stale(const struct kapf_session *session,
 			   const struct kapf_active_config *config)
@@ -285,10 +265,9 @@ long kapf_slot_admit(struct kapf_session *session,
 		goto free;
 
 	wait = wait && !(op.flags & KAPF_OP_NOWAIT);
-	ret = -EINTR;
-	config = kapf_slot_config(session);
-	if (!config)
-		goto free;
+	/* An RCU read section; for the level's lock they would be off anyway. */
+	local_bh_disable();
+	config = rcu_dereference_bh(session->instance->config);
 	stale = kapf_slot_stale(session, config);
 	ret = kapf_slot_decide(session, config, slot, &op,
 			       wait ? stale : stale | KAPF_SLOT_EVENT);
@@ -335,19 +314,17 @@ static void kapf_slot_announce(struct kapf_session *session,
 int kapf_slot_submit(struct kapf_session *session, struct kapf_slot *slot,
 		     const struct kapf_op *op)
 {
-	const struct kapf_active_config *config = kapf_slot_config(session);
+	const struct kapf_active_config *config;
 	long ret;
 
-	if (!config) {
-		ret = -EINTR;
-	} else {
-		ret = kapf_slot_decide(session, config, slot, op,
-				       kapf_slot_stale(session, config) |
-				       KAPF_SLOT_EVENT);
-		if (ret > 0)
-			kapf_slot_announce(session, slot, ret);
-		local_bh_enable();
-	}
+	local_bh_disable();
+	config = rcu_dereference_bh(session->instance->config);
+	ret = kapf_slot_decide(session, config, slot, op,
+			       kapf_slot_stale(session, config) |
+			       KAPF_SLOT_EVENT);
+	if (ret > 0)
+		kapf_slot_announce(session, slot, ret);
+	local_bh_enable();
 	if (ret >= 0)
 		return 0;
 	kapf_slot_free(slot, &session->events);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can be seen from outside: statistics, requests, sessions.
+ * What can be seen from outside: requests, sessions, queues; statistics are in
+ * stats.c.
  *
  * Everything is first gathered in kernel memory, in pieces of a bounded size,
  * and copied to the user when no lock is held any more.  Nothing here costs the
@@ -27,8 +28,12 @@
 #define KAPF_PIECE_SLOTS 4096
 #define KAPF_PIECE_QUEUES 256
 
-/* Can a caller's elements be so long?  Longer ones than ours end in zeros. */
-static bool kapf_stride_valid(u32 stride, size_t size)
+/**
+ * kapf_stride_valid() - can a caller's elements be so long?
+ * @stride: of the caller
+ * @size: of ours; longer ones end in zeros
+ */
+bool kapf_stride_valid(u32 stride, size_t size)
 {
 	return stride >= size && stride <= KAPF_PIECE_BYTES;
 }
@@ -46,8 +51,18 @@ static int kapf_put_element(u64 array, u32 index, u32 stride,
 	return 0;
 }
 
-static int kapf_put_array(u64 array, u32 nr, u32 stride, const void *elements,
-			  size_t size)
+/**
+ * kapf_put_array() - give elements to a caller
+ * @array: the caller's
+ * @nr: how many
+ * @stride: of the caller's elements, which may be longer than ours
+ * @elements: ours
+ * @size: of each
+ *
+ * Return: 0, -EFAULT or -EINTR.
+ */
+int kapf_put_array(u64 array, u32 nr, u32 stride, const void *elements,
+		   size_t size)
 {
 	int ret = 0;
 	u32 i;
@@ -62,159 +77,27 @@ static int kapf_put_array(u64 array, u32 nr, u32 stride, const void *elements,
 	return ret;
 }
 
-static void kapf_read_limited_level(struct kapf_level *level,
-				    struct kapf_level_stats *stats)
-{
-	const struct kapf_queueset *qs = &level->qs;
-
-	spin_lock_bh(&level->lock);
-	stats->current_seats = qs->seats;
-	stats->executing_requests = qs->nr_executing;
-	stats->lingering_requests = qs->nr_lingering;
-	stats->seats_in_use = qs->seats_in_use;
-	stats->waiting_requests = qs->nr_waiting;
-	stats->waiting_seats = qs->waiting_seats;
-	stats->active_queues = qs->nr_backlogged;
-	stats->queues = qs->nr_queues;
-	stats->retry_after = level->retry_after.seconds;
-	stats->dispatched = level->dispatched;
-	stats->rejected_queue_full =
-		level->rejected[KAPF_REJECTION_QUEUE_FULL];
-	stats->rejected_concurrency_limit =
-		level->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
-	stats->rejected_time_out = level->rejected[KAPF_REJECTION_TIME_OUT];
-	stats->rejected_cancelled = level->rejected[KAPF_REJECTION_CANCELLED];
-	stats->no_accommodation = qs->no_accommodation;
-	stats->current_r = qs->current_r;
-	spin_unlock_bh(&level->lock);
-}
-
-static void kapf_read_exempt_level(struct kapf_level *level,
-				   struct kapf_level_stats *stats)
-{
-	struct kapf_exempt_tally sum;
-
-	kapf_exempt_sum(level->exempt, &sum);
-	stats->executing_requests = sum.dispatched - sum.finished;
-	stats->lingering_requests = sum.finished - sum.released;
-	stats->seats_in_use = sum.seats_taken - sum.seats_released;
-	stats->dispatched = sum.dispatched;
-}
-
-static void kapf_read_level(struct kapf_level *level,
-			    struct kapf_level_stats *stats)
-{
-	stats->id = level->id;
-	stats->type = level->config->type;
-	stats->nominal_seats = level->config->nominal_seats;
-	memcpy(stats->name, level->config->name, sizeof(stats->name));
-	if (level->exempt)
-		kapf_read_exempt_level(level, stats);
-	else
-		kapf_read_limited_level(level, stats);
-}
-
-static void kapf_read_limited_schema(struct kapf_schema *schema,
-				     struct kapf_schema_stats *stats)
-{
-	const struct kapf_tally *tally = &schema->tally;
-
-	spin_lock_bh(&schema->level->lock);
-	stats->executing_requests = tally->dispatched - tally->finished;
-	stats->seats_in_use = tally->seats_in_use;
-	stats->waiting_requests = tally->nr_waiting;
-	stats->waiting_seats = tally->waiting_seats;
-	stats->dispatched = tally->dispatched;
-	stats->rejected_queue_full = tally->rejected[KAPF_REJECTION_QUEUE_FULL];
-	stats->rejected_concurrency_limit =
-		tally->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
-	stats->rejected_time_out = tally->rejected[KAPF_REJECTION_TIME_OUT];
-	stats->rejected_cancelled = tally->rejected[KAPF_REJECTION_CANCELLED];
-	spin_unlock_bh(&schema->level->lock);
-}
-
-static void kapf_read_schema(struct kapf_schema *schema,
-			     struct kapf_schema_stats *stats)
-{
-	struct kapf_exempt_tally sum;
-
-	stats->id = schema->id;
-	if (!schema->level)
-		return;
-	stats->level = schema->level->id;
-	if (!schema->level->exempt) {
-		kapf_read_limited_schema(schema, stats);
-		return;
-	}
-	kapf_exempt_sum(schema->exempt, &sum);
-	stats->executing_requests = sum.dispatched - sum.finished;
-	stats->seats_in_use = sum.seats_taken - sum.seats_released;
-	stats->dispatched = sum.dispatched;
-}
-
-/* What GET_STATS gathers before it copies. */
-struct kapf_stats {
-	struct kapf_level_stats levels[KAPF_MAX_LEVELS];
-	struct kapf_schema_stats schemas[KAPF_MAX_SCHEMAS];
-};
-
-static void kapf_read_stats(const struct kapf_active_config *config,
-			    struct kapf_stats *stats)
-{
-	u32 i;
-
-	for (i = 0; i < config->nr_levels; i++)
-		kapf_read_level(config->levels[i], &stats->levels[i]);
-	for (i = 0; i < config->nr_schemas; i++)
-		kapf_read_schema(config->schemas[i], &stats->schemas[i]);
-}
-
 /**
- * kapf_snapshot_stats() - KAPF_GET_STATS
- * @instance: that is looked into
- * @get: its argument, in the kernel; in and out
+ * kapf_level_at() - the level at a place: of the configuration, then of those
+ *	that drain
+ * @instance: that is looked into; its config_lock is held
+ * @place: from 0
  *
- * Return: as the ABI says.
+ * Return: NULL: there are not so many.
  */
-int kapf_snapshot_stats(struct kapf_instance *instance,
-			struct kapf_get_stats *get)
+struct kapf_level *kapf_level_at(struct kapf_instance *instance, u32 place)
 {
-	u32 level_room = get->nr_levels, schema_room = get->nr_schemas;
-	const struct kapf_active_config *config;
-	struct kapf_stats *stats;
-	int ret;
+	const struct kapf_active_config *config = kapf_config_locked(instance);
+	struct kapf_level *level;
 
-	if (get->reserved ||
-	    !kapf_stride_valid(get->level_size, sizeof(stats->levels[0])) ||
-	    !kapf_stride_valid(get->schema_size, sizeof(stats->schemas[0])))
-		return -EINVAL;
-	stats = kvzalloc(sizeof(*stats), KAPF_GFP);
-	if (!stats)
-		return -ENOMEM;
-	ret = mutex_lock_interruptible(&instance->config_lock);
-	if (ret)
-		goto free;
-	config = kapf_config_locked(instance);
-	get->time = ktime_get_ns();
-	kapf_read_stats(config, stats);
-	get->nr_levels = config->nr_levels;
-	get->nr_schemas = config->nr_schemas;
-	get->server_seats = kapf_server_seats(config);
-	get->generation = config->generation;
-	get->nr_sessions = READ_ONCE(instance->nr_sessions);
-	mutex_unlock(&instance->config_lock);
-
-	ret = kapf_put_array(get->levels, min(level_room, get->nr_levels),
-			     get->level_size, stats->levels,
-			     sizeof(stats->levels[0]));
-	if (!ret)
-		ret = kapf_put_array(get->schemas,
-				     min(schema_room, get->nr_schemas),
-				     get->schema_size, stats->schemas,
-				     sizeof(stats->schemas[0]));
-free:
-	kvfree(stats);
-	return ret;
+	if (place < config->nr_levels)
+		return config->levels[array_index_nospec(place,
+							 KAPF_MAX_LEVELS)];
+	place -= config->nr_levels;
+	list_for_each_entry(level, &instance->levels, link)
+		if (level->draining && !place--)
+			return level;
+	return NULL;
 }
 
 /* CLOCK_REALTIME of a moment of CLOCK_MONOTONIC. */
@@ -562,16 +445,17 @@ static void kapf_read_queue(const struct kapf_level *level, u32 index,
 }
 
 /* Read some queues from the cursor on, at most @room.  Return: how many. */
-static u32 kapf_read_queues(const struct kapf_active_config *config,
+static u32 kapf_read_queues(struct kapf_instance *instance,
 			    struct kapf_get_queues *get,
 			    struct kapf_queue_info *infos, u32 room)
 {
 	struct kapf_level *level;
 	u32 nr = 0;
 
-	while (!nr && get->level < config->nr_levels) {
-		level = config->levels[array_index_nospec(get->level,
-							  KAPF_MAX_LEVELS)];
+	while (!nr) {
+		level = kapf_level_at(instance, get->level);
+		if (!level)
+			break;
 		spin_lock_bh(&level->lock);
 		while (nr < room && get->queue < level->qs.nr_kept)
 			kapf_read_queue(level, get->queue++, &infos[nr++]);
@@ -611,7 +495,7 @@ int kapf_snapshot_queues(struct kapf_instance *instance,
 			break;
 		config = kapf_config_locked(instance);
 		get->generation = config->generation;
-		nr = kapf_read_queues(config, get, infos,
+		nr = kapf_read_queues(instance, get, infos,
 				      min_t(u32, wanted - get->nr,
 					    KAPF_PIECE_QUEUES));
 		mutex_unlock(&instance->config_lock);

@@ -8,6 +8,11 @@
 #include "instance.h"
 #include "session.h"
 
+bool kapf_stride_valid(u32 stride, size_t size);
+int kapf_put_array(u64 array, u32 nr, u32 stride, const void *elements,
+		   size_t size);
+struct kapf_level *kapf_level_at(struct kapf_instance *instance, u32 place);
+
 int kapf_snapshot_stats(struct kapf_instance *instance,
 			struct kapf_get_stats *get);
 int kapf_snapshot_requests(struct kapf_instance *instance,

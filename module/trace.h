@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints: what happens to each request, and the end of a session.
+ * Tracepoints: what happens to each request, the end of a session, and limits
+ * that move.
  *
  * Ids are those of the ABI; a request is known by instance, session and slot.
  */
@@ -126,6 +127,33 @@ TRACE_EVENT(kapf_session_end,
 	TP_printk("instance=%u session=%llu server=%s requests=%u seats=%llu",
 		  __entry->instance, __entry->session, __entry->server,
 		  __entry->requests, __entry->seats)
+);
+
+/* A level's limit was judged anew, by its demand; all in seats, rounded down. */
+TRACE_EVENT(kapf_adjust,
+	TP_PROTO(const struct kapf_instance *instance,
+		 const struct kapf_level *level,
+		 const struct kapf_allocation *part),
+	TP_ARGS(instance, level, part),
+	TP_STRUCT__entry(
+		__field(u32, instance)
+		__field(u32, level)
+		__field(u32, limit)
+		__field(u32, high_watermark)
+		__field(u32, smoothed)
+		__field(u32, target)
+	),
+	TP_fast_assign(
+		__entry->instance = instance->number;
+		__entry->level = level->id;
+		__entry->limit = part->current_limit;
+		__entry->high_watermark = part->high_watermark;
+		__entry->smoothed = part->smoothed >> KAPF_FIXED_BITS;
+		__entry->target = part->target >> KAPF_FIXED_BITS;
+	),
+	TP_printk("instance=%u level=%u limit=%u high_watermark=%u smoothed=%u target=%u",
+		  __entry->instance, __entry->level, __entry->limit,
+		  __entry->high_watermark, __entry->smoothed, __entry->target)
 );
 
 #endif /* KAPF_TRACE_H */

@@ -107,11 +107,12 @@ TEST_F(event, poll_for_a_configuration_that_stays)
 	pid_t child;
 
 	ASSERT_NE(MAP_FAILED, refusals);
-	ASSERT_EQ(KAPF_EXECUTE, admit(self->fd, 0, self->schema));
+	set_up_queues(self->control, 3, 1, 1, 10);
 	child = fork();
 	if (!child) {
 		image_init(&image);
-		while (set_image(self->control, &image, NULL) == -EBUSY)
+		image.head.max_requests_inflight = 0;
+		while (set_image(self->control, &image, NULL) == -EINVAL)
 			__atomic_fetch_add(refusals, 1, __ATOMIC_RELAXED);
 		_exit(1);
 	}

@@ -198,7 +198,6 @@ TEST_F(refusal, numbers_of_records)
 
 TEST_F(refusal, reserved)
 {
-	SPOILT(self->image.head.reserved, 1, in_image(RESERVED, some_fault()));
 	SPOILT(self->queues->reserved, 1, in_level(3, RESERVED, some_fault()));
 	SPOILT(self->schema->reserved, 1, in_schema(2, RESERVED, some_fault()));
 }

@@ -390,6 +390,11 @@ struct kapf_submit {
 
 #define KAPF_CONFIG_MAGIC 0x6670616b /* "kapf" */
 
+/* kapf_config.adjustment_period_ms */
+#define KAPF_MIN_ADJUSTMENT_PERIOD_MS 100
+#define KAPF_MAX_ADJUSTMENT_PERIOD_MS 600000
+#define KAPF_DEFAULT_ADJUSTMENT_PERIOD_MS 10000
+
 /**
  * struct kapf_config - head of a configuration image
  * @magic: KAPF_CONFIG_MAGIC
@@ -398,7 +403,9 @@ struct kapf_submit {
  *	KAPF_MAX_SERVER_SEATS
  * @nr_levels: 2 to KAPF_MAX_LEVELS
  * @nr_schemas: 2 to KAPF_MAX_SCHEMAS
- * @reserved: zero
+ * @adjustment_period_ms: how often CurrentCL of all levels follows their demand,
+ *	KAPF_MIN_ADJUSTMENT_PERIOD_MS to KAPF_MAX_ADJUSTMENT_PERIOD_MS; in: 0:
+ *	KAPF_DEFAULT_ADJUSTMENT_PERIOD_MS, as in kube-apiserver
  *
  * The levels and schemas named exempt and catch-all have to be there, as
  * Kubernetes defines them; of the level exempt nominal_shares and
@@ -411,7 +418,7 @@ struct kapf_config {
 	__u32 max_mutating_requests_inflight;
 	__u32 nr_levels;
 	__u32 nr_schemas;
-	__u32 reserved;
+	__u32 adjustment_period_ms;
 };
 
 /**
@@ -445,6 +452,10 @@ enum kapf_level_type {
  * @nominal_seats: out: NominalCL = ceil(ServerCL * NCS / sum of all NCS)
  * @metadata_len: bytes of metadata behind this struct, to KAPF_MAX_BLOB_BYTES
  * @reserved: zero
+ * @spec_generation: out: counts the changes of its spec, which is all but its
+ *	metadata, from 1: metadata.generation
+ * @resource_version: out: generation of the configuration in which anything of it
+ *	last changed: metadata.resourceVersion
  * @uid: out; in: zero, or what GET_CONFIG gives for a level of this name
  * @name: DNS-1123 subdomain, NUL padded
  *
@@ -465,6 +476,8 @@ struct kapf_config_level {
 	__u32 nominal_seats;
 	__u32 metadata_len;
 	__u32 reserved;
+	__aligned_u64 spec_generation;
+	__aligned_u64 resource_version;
 	__u8  uid[KAPF_UID_BYTES];
 	char  name[KAPF_NAME_BYTES];
 };
@@ -494,6 +507,8 @@ enum kapf_distinguisher {
  * @rules_len: bytes of rules behind this struct, to KAPF_MAX_BLOB_BYTES
  * @metadata_len: bytes of metadata behind the rules, to KAPF_MAX_BLOB_BYTES
  * @reserved: zero
+ * @spec_generation: out: as of a level
+ * @resource_version: out: as of a level; @flags count, too
  * @uid: out; in: zero, or what GET_CONFIG gives for a schema of this name
  * @name: DNS-1123 subdomain, NUL padded
  * @level: name of its priority level, which need not exist
@@ -518,6 +533,8 @@ struct kapf_config_schema {
 	__u32 rules_len;
 	__u32 metadata_len;
 	__u32 reserved;
+	__aligned_u64 spec_generation;
+	__aligned_u64 resource_version;
 	__u8  uid[KAPF_UID_BYTES];
 	char  name[KAPF_NAME_BYTES];
 	char  level[KAPF_NAME_BYTES];
@@ -572,6 +589,7 @@ enum kapf_field {
 	KAPF_FIELD_DISTINGUISHER = 18,
 	KAPF_FIELD_LEVEL = 19,
 	KAPF_FIELD_RULES = 20,
+	KAPF_FIELD_ADJUSTMENT_PERIOD = 21,
 };
 
 /**
@@ -631,12 +649,17 @@ struct kapf_config_error {
  * @generation: in: the generation that it was made from; out: its own
  * @error: out, with -EINVAL and -ENOSPC: what was refused
  *
- * The image is checked whole, and takes effect whole or not at all.
+ * The image is checked whole, and takes effect whole or not at all.  Requests
+ * that wait or execute keep their places.  A level that the image has no more
+ * drains: it takes no more requests, keeps its shares while it has any, and
+ * resumes if it returns meanwhile; of fewer queues those that are too many drain.
+ * What drains counts to the limits of levels, schemas and queues as what is
+ * configured does.
  *
  * Errors: -EINVAL (see @error), -ENOSPC (the same, for a limit of this
  * instance), -E2BIG (image_len), -ESTALE (the generation is another one now:
- * read, change and try again), -EBUSY (requests are in flight), -EPERM (the
- * file is not open for writing), -ENOMEM, -EINTR.
+ * read, change and try again), -EPERM (the file is not open for writing), -ENOMEM,
+ * -EINTR.
  */
 struct kapf_set_config {
 	__u32 size;
@@ -646,19 +669,25 @@ struct kapf_set_config {
 	struct kapf_config_error error;
 };
 
+/* kapf_level_stats.flags, kapf_schema_stats.flags: not in the configuration */
+#define KAPF_STATS_DRAINING (1u << 0)
+
 /**
  * struct kapf_level_stats - a priority level at one moment
  * @id: of the level
  * @type: enum kapf_level_type
  * @nominal_seats: NominalCL
- * @current_seats: CurrentCL, what it may use at present; 0 for exempt, which
- *	has no limit
+ * @current_seats: CurrentCL, what it may use at present; exempt, which has no
+ *	limit, takes so many from the others
  * @executing_requests: dispatched and not finished
  * @lingering_requests: finished, their seats still held
  * @waiting_requests: in its queues
  * @active_queues: queues with a request waiting
  * @queues: number of queues
  * @retry_after: what a client refused now would be told, in s
+ * @flags: KAPF_STATS_DRAINING
+ * @min_seats: MinCL = NominalCL - LendableCL
+ * @max_seats: MaxCL = NominalCL + BorrowingCL
  * @seats_in_use: seats of the executing and lingering requests
  * @waiting_seats: the width of the waiting ones
  * @dispatched: requests ever seated
@@ -669,8 +698,19 @@ struct kapf_set_config {
  *	signal or the end of their session
  * @no_accommodation: times that seats were free, but too few for the next
  *	request, which no other may overtake
+ * @demand_average: seats in use and waited for, on average over its last period,
+ *	which lasted until CurrentCL was last adjusted; in seats * 2^32, as are the
+ *	next three
+ * @demand_stdev: standard deviation
+ * @demand_smoothed: average + deviation, which rises at once and comes down slowly
+ * @target_seats: what CurrentCL was judged by: max(MinCurrentCL, smoothed)
  * @current_r: virtual time R, in seat-seconds * 10^8, may wrap
+ * @demand_high_watermark: most seats in use and waited for in that period
+ * @reserved: zero
  * @name: of the level
+ *
+ * The formulas of the limits are those of KEP-1040, "Dispatching"; an exempt
+ * level's demand is looked at every 10 ms, or less often on an idle machine.
  */
 struct kapf_level_stats {
 	__u32 id;
@@ -683,6 +723,9 @@ struct kapf_level_stats {
 	__u32 active_queues;
 	__u32 queues;
 	__u32 retry_after;
+	__u32 flags;
+	__u32 min_seats;
+	__aligned_u64 max_seats;
 	__aligned_u64 seats_in_use;
 	__aligned_u64 waiting_seats;
 	__aligned_u64 dispatched;
@@ -691,7 +734,13 @@ struct kapf_level_stats {
 	__aligned_u64 rejected_time_out;
 	__aligned_u64 rejected_cancelled;
 	__aligned_u64 no_accommodation;
+	__aligned_u64 demand_average;
+	__aligned_u64 demand_stdev;
+	__aligned_u64 demand_smoothed;
+	__aligned_u64 target_seats;
 	__aligned_u64 current_r;
+	__u32 demand_high_watermark;
+	__u32 reserved;
 	char name[KAPF_NAME_BYTES];
 };
 
@@ -701,6 +750,8 @@ struct kapf_level_stats {
  * @level: id of its level; 0 when it is dangling
  * @executing_requests: dispatched and not finished
  * @waiting_requests: in the queues of its level
+ * @flags: KAPF_STATS_DRAINING
+ * @reserved: zero
  * @seats_in_use: seats of the executing and lingering requests
  * @waiting_seats: the width of the waiting ones
  * @dispatched: requests ever seated
@@ -708,12 +759,18 @@ struct kapf_level_stats {
  * @rejected_concurrency_limit: requests ever refused so
  * @rejected_time_out: requests ever refused so
  * @rejected_cancelled: as in struct kapf_level_stats
+ * @name: of the schema
+ *
+ * One whose level was changed while it had requests has two elements: with the
+ * old level it drains, with the new one it has counted from 0.
  */
 struct kapf_schema_stats {
 	__u32 id;
 	__u32 level;
 	__u32 executing_requests;
 	__u32 waiting_requests;
+	__u32 flags;
+	__u32 reserved;
 	__aligned_u64 seats_in_use;
 	__aligned_u64 waiting_seats;
 	__aligned_u64 dispatched;
@@ -721,6 +778,7 @@ struct kapf_schema_stats {
 	__aligned_u64 rejected_concurrency_limit;
 	__aligned_u64 rejected_time_out;
 	__aligned_u64 rejected_cancelled;
+	char name[KAPF_NAME_BYTES];
 };
 
 /**
@@ -733,10 +791,13 @@ struct kapf_schema_stats {
  * @server_seats: out: ServerCL
  * @nr_sessions: out: sessions attached
  * @reserved: zero
- * @levels: where to write the levels, in the order of the configuration
+ * @levels: where to write the levels, in the order of the configuration, then
+ *	those that drain
  * @schemas: where to write the schemas, likewise
  * @generation: out: of the configuration
  * @time: out: CLOCK_MONOTONIC
+ * @fair_frac: out: FairProp of the last adjustment: each limited level got so much
+ *	of its target, within its bounds; * 2^32; 0 where there was no such number
  *
  * What does not fit is left out without an error.  Each level is read under its
  * lock, but two levels are not read at the same moment.
@@ -756,6 +817,7 @@ struct kapf_get_stats {
 	__aligned_u64 schemas;
 	__aligned_u64 generation;
 	__aligned_u64 time;
+	__aligned_u64 fair_frac;
 };
 
 enum kapf_request_state {
@@ -915,8 +977,8 @@ struct kapf_queue_info {
  * @queue_size: sizeof(struct kapf_queue_info)
  * @nr: in: room at @queues, in elements; out: how many were written; 0: that was
  *	all
- * @level: cursor: place of the level in the configuration; 0 at first, then as
- *	the previous call left it
+ * @level: cursor: place of the level as in GET_STATS; 0 at first, then as the
+ *	previous call left it
  * @queue: cursor: index of the queue there, likewise
  * @reserved: zero
  * @queues: where to write them, queue_size apart

@@ -278,10 +278,7 @@ static int write_config(const struct job *job,
 	int ret;
 
 	ret = kapf_config_write(config, job->fd, &err);
-	if (ret == -EBUSY)
-		complain("requests are in flight; nothing has changed: %s",
-			 "apply again when the servers are idle, or stop them first; kapfctl status lists them");
-	else if (ret < 0 && ret != -ESTALE)
+	if (ret < 0 && ret != -ESTALE)
 		complain("%s", err.text);
 	return ret;
 }

@@ -103,7 +103,9 @@ static int failed(const char *what)
 int read_state(struct state *state, int fd)
 {
 	state->config = NULL;
-	state->levels = need(calloc(KAPF_MAX_LEVELS, sizeof(*state->levels)));
+	/* Those that drain are at most as many as those that are configured. */
+	state->levels = need(calloc(2 * KAPF_MAX_LEVELS,
+				    sizeof(*state->levels)));
 	do {
 		kapf_config_free(state->config);
 		state->config = read_config(fd);
@@ -113,7 +115,7 @@ int read_state(struct state *state, int fd)
 			.size = sizeof(state->stats),
 			.level_size = sizeof(*state->levels),
 			.schema_size = sizeof(struct kapf_schema_stats),
-			.nr_levels = KAPF_MAX_LEVELS,
+			.nr_levels = 2 * KAPF_MAX_LEVELS,
 			.levels = (uintptr_t)state->levels,
 		};
 		if (ioctl(fd, KAPF_GET_STATS, &state->stats) < 0)

@@ -98,6 +98,7 @@ int kapf_image_encode(const struct kapf_configuration *config, void **image,
 		.max_requests_inflight = config->max_requests_inflight,
 		.max_mutating_requests_inflight =
 			config->max_mutating_requests_inflight,
+		.adjustment_period_ms = config->adjustment_period_ms,
 		.nr_levels = config->nr_levels,
 		.nr_schemas = config->nr_schemas,
 	};
@@ -307,6 +308,7 @@ int kapf_image_decode(const void *image, size_t len,
 	read->max_requests_inflight = head.max_requests_inflight;
 	read->max_mutating_requests_inflight =
 		head.max_mutating_requests_inflight;
+	read->adjustment_period_ms = head.adjustment_period_ms;
 	from.at = (const char *)image + sizeof(head);
 	from.left = len - sizeof(head);
 	ret = take_objects(&from, &head, read);

@@ -69,10 +69,6 @@ static void describe(const struct kapf_configuration *config, int error,
 		kapf_error_set(err, "%s: generation %llu has passed: read, change and try again",
 			       what, (unsigned long long)config->generation);
 		break;
-	case EBUSY:
-		kapf_error_set(err, "%s: requests are in flight: try again when there are none",
-			       what);
-		break;
 	case EPERM:
 		kapf_error_set(err, "%s: the control node is not open for writing",
 			       what);

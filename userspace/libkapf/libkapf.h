@@ -537,6 +537,7 @@ struct kapf_flow_schema {
  * struct kapf_configuration - levels and schemas that belong together
  * @max_requests_inflight: see struct kapf_config
  * @max_mutating_requests_inflight: see there
+ * @adjustment_period_ms: see there
  * @levels: sorted by name
  * @nr_levels: how many
  * @schemas: in the order in which they are tried: by precedence, then by name
@@ -546,6 +547,7 @@ struct kapf_flow_schema {
 struct kapf_configuration {
 	uint32_t max_requests_inflight;
 	uint32_t max_mutating_requests_inflight;
+	uint32_t adjustment_period_ms;
 	struct kapf_priority_level *levels;
 	size_t nr_levels;
 	struct kapf_flow_schema *schemas;

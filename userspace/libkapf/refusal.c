@@ -39,6 +39,7 @@ static const char *const field_names[] = {
 	[KAPF_FIELD_DISTINGUISHER] = "spec.distinguisherMethod.type",
 	[KAPF_FIELD_LEVEL] = "spec.priorityLevelConfiguration.name",
 	[KAPF_FIELD_RULES] = "spec.rules",
+	[KAPF_FIELD_ADJUSTMENT_PERIOD] = "adjustment period, in ms",
 };
 
 /**
@@ -155,8 +156,10 @@ static void write_reason(const struct kapf_config_error *refusal, char *text,
 		break;
 	case KAPF_REASON_LIMIT:
 		snprintf(text, size,
-			 "makes %s in all: must be at most max_queues of the module kapf, %s",
-			 value, max);
+			 "makes %s in all, what still drains included: must be at most %s%s",
+			 value,
+			 refusal->field == KAPF_FIELD_QUEUES ?
+				 "max_queues of the module kapf, " : "", max);
 		break;
 	case KAPF_REASON_DECK:
 		snprintf(text, size, "%s is too many for so many queues: must be at most %s",
