@@ -353,7 +353,7 @@ void test_refusals(void)
 		{ { KAPF_OBJECT_LEVEL, 8, KAPF_FIELD_QUEUES,
 		    KAPF_REASON_LIMIT, 64, 0, 16 },
 		  AT_X QUEUING
-		  "queues: makes 64 in all, what still drains included: must be at most max_queues of the module kapf, 16" },
+		  "queues: makes 64 in all: must be at most max_queues of the module kapf, 16" },
 		{ { KAPF_OBJECT_LEVEL, 8, KAPF_FIELD_HAND_SIZE,
 		    KAPF_REASON_DECK, 15, 1, 8 },
 		  AT_X QUEUING "handSize: 15 is too many for so many queues: must be at most 8" },

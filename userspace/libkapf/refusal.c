@@ -155,11 +155,14 @@ static void write_reason(const struct kapf_config_error *refusal, char *text,
 		snprintf(text, size, "is not the one that this name has");
 		break;
 	case KAPF_REASON_LIMIT:
-		snprintf(text, size,
-			 "makes %s in all, what still drains included: must be at most %s%s",
-			 value,
-			 refusal->field == KAPF_FIELD_QUEUES ?
-				 "max_queues of the module kapf, " : "", max);
+		if (refusal->field == KAPF_FIELD_QUEUES)
+			snprintf(text, size,
+				 "makes %s in all: must be at most max_queues of the module kapf, %s",
+				 value, max);
+		else
+			snprintf(text, size,
+				 "%s, of which some still drain: must be at most %s",
+				 value, max);
 		break;
 	case KAPF_REASON_DECK:
 		snprintf(text, size, "%s is too many for so many queues: must be at most %s",
