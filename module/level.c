@@ -25,6 +25,7 @@
 #include "engine/invariants.h"
 #include "instance.h"
 #include "level.h"
+#include "wakeups.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -36,42 +37,8 @@ static_assert(offsetof(struct kapf_slot, request.link) == 64);
 /* Queues and waiting requests that are recounted for each event. */
 #define KAPF_RECOUNT 8
 
-/* Requests dispatched, expired or released in one hold of the lock. */
-#define KAPF_ROUND 32
-
 /* Rounds of one firing of a timer, so that others get the CPU between two. */
 #define KAPF_ROUNDS 32
-
-/**
- * struct kapf_wakeups - whom to wake after the lock has been dropped
- * @nr: how many
- * @whom: a struct task_struct, or a struct kapf_events where there is a key
- * @keys: what there is to be polled for; 0: a task
- */
-struct kapf_wakeups {
-	unsigned int nr;
-	void *whom[KAPF_ROUND];
-	__poll_t keys[KAPF_ROUND];
-};
-
-static void kapf_wakeups_add(struct kapf_wakeups *wakeups, void *whom,
-			     __poll_t key)
-{
-	wakeups->whom[wakeups->nr] = whom;
-	wakeups->keys[wakeups->nr++] = key;
-}
-
-static void kapf_wakeups_wake(const struct kapf_wakeups *wakeups)
-{
-	unsigned int i;
-
-	for (i = 0; i < wakeups->nr; i++) {
-		if (wakeups->keys[i])
-			kapf_events_wake(wakeups->whom[i], wakeups->keys[i]);
-		else
-			wake_up_process(wakeups->whom[i]);
-	}
-}
 
 /*
  * Recount the queues, so often that it costs the same whether few requests wait
@@ -547,70 +514,6 @@ void kapf_level_destroy(struct kapf_level *level)
 	kvfree(level->config);
 	free_percpu(level->exempt);
 	kfree(level);
-}
-
-/**
- * kapf_queues_create() - queues for a level
- * @nr: how many, may be 0
- *
- * Return: NULL when memory is short.
- */
-struct kapf_queue *kapf_queues_create(u32 nr)
-{
-	struct kapf_queue *queues = kvcalloc(nr, sizeof(*queues), KAPF_GFP);
-
-	if (queues)
-		kapf_queues_init(queues, nr);
-	return queues;
-}
-
-/**
- * kapf_level_least_queues() - how many queues its requests need
- * @level: of them
- *
- * Return: one more than the index of the last queue in use, at this moment.
- */
-u32 kapf_level_least_queues(struct kapf_level *level)
-{
-	u32 least;
-
-	spin_lock_bh(&level->lock);
-	least = kapf_queueset_least_room(&level->qs);
-	spin_unlock_bh(&level->lock);
-	return least;
-}
-
-/**
- * kapf_level_resize() - give a level the queues of its configuration
- * @level: with its configuration
- * @queues: @room of them, of kapf_queues_create(), become the level's; NULL: it is
- *	to keep those it has, which are enough
- * @room: at least as many as are configured
- *
- * Queues beyond the configured ones are kept while requests use them.  It keeps
- * those it has, too, if more of them are in use than there are new ones.
- *
- * Return: queues that are not needed, to be freed.
- */
-struct kapf_queue *kapf_level_resize(struct kapf_level *level,
-				     struct kapf_queue *queues, u32 room)
-{
-	const struct kapf_config_level *config = level->config;
-	struct kapf_queueset *qs = &level->qs;
-	struct kapf_queue *unused;
-
-	spin_lock_bh(&level->lock);
-	unused = qs->queues;
-	if (!queues || room < kapf_queueset_least_room(qs)) {
-		unused = queues;
-		queues = qs->queues;
-		room = qs->nr_kept;
-	}
-	kapf_queueset_resize(qs, queues, room, config->queues,
-			     config->hand_size, config->queue_length_limit);
-	kapf_level_check(level);
-	spin_unlock_bh(&level->lock);
-	return unused;
 }
 
 /**

@@ -215,10 +215,6 @@ static inline void kapf_slot_free(struct kapf_slot *slot,
 
 struct kapf_level *kapf_level_create(bool exempt);
 void kapf_level_destroy(struct kapf_level *level);
-struct kapf_queue *kapf_queues_create(u32 nr);
-u32 kapf_level_least_queues(struct kapf_level *level);
-struct kapf_queue *kapf_level_resize(struct kapf_level *level,
-				     struct kapf_queue *queues, u32 room);
 bool kapf_level_idle(struct kapf_level *level);
 void kapf_level_end_period(struct kapf_level *level,
 			   struct kapf_allocation *part, u64 now);
@@ -231,6 +227,12 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 		      bool linger);
 bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot);
 void kapf_level_release(struct kapf_level *level, struct kapf_slot *slot);
+
+/* queues.c */
+struct kapf_queue *kapf_queues_create(u32 nr);
+u32 kapf_level_least_queues(struct kapf_level *level);
+struct kapf_queue *kapf_level_resize(struct kapf_level *level,
+				     struct kapf_queue *queues, u32 room);
 
 /* schema.c */
 struct kapf_schema *kapf_schema_create(struct kapf_level *level);
