@@ -2,7 +2,8 @@
 /*
  * Any bytes as FlowSchemas and requests: the library has to find the schema that
  * is found here by the words of the rules, with strings that are put together
- * and compared, also after the configuration went to the kernel and back.
+ * and compared, also after the configuration went to the kernel and back; and not
+ * one of which it says that another before it covers it.
  *
  * First come the schemas, then requests until nothing is left.
  */
@@ -430,6 +431,17 @@ static void check(const struct config *config,
 					      digest)));
 }
 
+/* A schema gets nothing that one before it covers. */
+static void check_covers(const struct kapf_configuration *made,
+			 const struct kapf_digest *digest)
+{
+	const struct kapf_flow_schema *found = kapf_classify(made, digest);
+	const struct kapf_flow_schema *before;
+
+	for (before = made->schemas; before != found; before++)
+		insist(before->dangling || !kapf_schema_covers(before, found));
+}
+
 static void one_request(struct input *input, const struct config *config,
 			const struct kapf_configuration *made,
 			const struct kapf_configuration *back)
@@ -456,6 +468,7 @@ static void one_request(struct input *input, const struct config *config,
 	}
 	check(config, made, &digest);
 	check(config, back, &digest);
+	check_covers(made, &digest);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -141,6 +141,38 @@ static void test_known_max_seats(void)
 	}
 }
 
+/* Fields that are there, and ones that are not, which stand where they would */
+static void test_lines(void)
+{
+	static const struct {
+		const char *path;
+		unsigned int line;
+	} facts[] = {
+		{ "", 2 }, { "kind", 3 }, { "metadata.name", 4 }, { "spec", 5 },
+		{ "spec.limited.lendablePercent", 8 },
+		{ "spec.limited.limitResponse.type", 9 },
+		{ "spec.limited.borrowingLimitPercent", 7 },
+		{ "spec.exempt.nominalConcurrencyShares", 5 },
+		{ "spec.type.name", 6 }, { "status", 2 },
+	};
+	struct kapf_configuration *config = kapf_config_new();
+	const struct kapf_priority_level *level;
+
+	merge(config, "\napiVersion: " API "v1\n"
+	      "kind: PriorityLevelConfiguration\nmetadata: {name: x}\n"
+	      "spec:\n  type: Limited\n  limited:\n"
+	      "    lendablePercent: 5\n    limitResponse: {type: Reject}\n",
+	      NULL);
+	level = kapf_config_level(config, "x");
+	for (size_t i = 0; i < SIZE(facts); i++)
+		ok(level && kapf_meta_line(&level->meta, facts[i].path) ==
+			    facts[i].line, "config: line %u has \"%s\"",
+		   facts[i].line, facts[i].path);
+	level = kapf_config_level(config, "exempt");
+	ok(!kapf_meta_line(&level->meta, "spec"), "config: no line, no manifest");
+	kapf_config_free(config);
+}
+
 static bool has_annotation(const struct kapf_meta *meta)
 {
 	static const char annotation[] =
@@ -317,6 +349,7 @@ void test_configurations(void)
 	test_nominal();
 	test_max_seats();
 	test_known_max_seats();
+	test_lines();
 	test_defaults();
 	test_autoupdate();
 	test_replacing();

@@ -51,6 +51,7 @@ int main(void)
 	test_validation();
 	test_configurations();
 	test_classification();
+	test_covers();
 	test_requests();
 	test_estimates();
 	test_images();

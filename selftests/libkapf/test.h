@@ -40,6 +40,7 @@ void test_schemas(void);
 void test_validation(void);
 void test_configurations(void);
 void test_classification(void);
+void test_covers(void);
 void test_requests(void);
 void test_estimates(void);
 void test_images(void);

@@ -8,21 +8,21 @@
 #include "internal.h"
 
 #define SERVICE_ACCOUNT_PREFIX "system:serviceaccount:"
-#define TENANT_PREFIX "kapf:tenant:"
 
 static const char *text(const char *string)
 {
 	return string ? string : "";
 }
 
-static bool is_star(const struct kapf_strings *strings)
+/* Is this the list that has everything in it? */
+bool kapf_is_star(const struct kapf_strings *strings)
 {
 	return strings->nr == 1 && !strcmp(strings->at[0], "*");
 }
 
 static bool contains(const struct kapf_strings *strings, const char *wanted)
 {
-	if (is_star(strings))
+	if (kapf_is_star(strings))
 		return true;
 	for (size_t i = 0; i < strings->nr; i++)
 		if (!strcmp(strings->at[i], wanted))
@@ -39,8 +39,7 @@ static const char *after(const char *string, const char *prefix)
 }
 
 /* Is @user system:serviceaccount:NAMESPACE:NAME? */
-static bool is_service_account(const struct kapf_subject *subject,
-			       const char *user)
+bool kapf_is_account(const struct kapf_subject *subject, const char *user)
 {
 	const char *rest = after(user, SERVICE_ACCOUNT_PREFIX);
 
@@ -57,12 +56,12 @@ static bool matches_subject(const struct kapf_subject *subject,
 	const char *tenant;
 
 	if (subject->kind == KAPF_SERVICE_ACCOUNT)
-		return is_service_account(subject, text(digest->user));
+		return kapf_is_account(subject, text(digest->user));
 	if (!strcmp(subject->name, "*"))
 		return true;
 	if (subject->kind == KAPF_USER)
 		return !strcmp(subject->name, text(digest->user));
-	tenant = after(subject->name, TENANT_PREFIX);
+	tenant = after(subject->name, KAPF_TENANT_PREFIX);
 	if (tenant)
 		return *tenant && !strcmp(tenant, text(digest->tenant));
 	for (size_t i = 0; i < digest->nr_groups; i++)
@@ -87,7 +86,7 @@ static bool is_resource(const char *wanted, const struct kapf_digest *digest)
 static bool contains_resource(const struct kapf_strings *resources,
 			      const struct kapf_digest *digest)
 {
-	if (is_star(resources))
+	if (kapf_is_star(resources))
 		return true;
 	for (size_t i = 0; i < resources->nr; i++)
 		if (is_resource(resources->at[i], digest))
@@ -113,7 +112,7 @@ static bool matches_resource(const struct kapf_resource_rule *rule,
  * A URL stands for itself and for all below it, so that a trailing * only says
  * so, and takes the URL itself out.
  */
-static bool covers(const char *url, const char *path)
+bool kapf_url_covers(const char *url, const char *path)
 {
 	size_t len = strlen(url);
 
@@ -131,10 +130,10 @@ static bool matches_path(const struct kapf_path_rule *rule,
 {
 	if (!contains(&rule->verbs, text(digest->verb)))
 		return false;
-	if (is_star(&rule->urls))
+	if (kapf_is_star(&rule->urls))
 		return true;
 	for (size_t i = 0; i < rule->urls.nr; i++)
-		if (covers(rule->urls.at[i], text(digest->path)))
+		if (kapf_url_covers(rule->urls.at[i], text(digest->path)))
 			return true;
 	return false;
 }

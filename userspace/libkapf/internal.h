@@ -12,6 +12,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "inspect.h"
 #include "libkapf.h"
 
 #ifndef __printf
@@ -37,7 +38,6 @@ static inline void kapf_name_copy(char *to, const char *name)
 /* error.c */
 void kapf_error_set(struct kapf_error *err, const char *format, ...)
 	__printf(2, 3);
-const char *kapf_quote(char *buffer, size_t size, const char *text);
 
 /* manifest.c */
 int kapf_manifest_parse(const char *text, size_t len, const char *file,
@@ -132,24 +132,6 @@ struct kapf_strings {
 	size_t nr;
 };
 
-enum kapf_subject_kind {
-	KAPF_USER,
-	KAPF_GROUP,
-	KAPF_SERVICE_ACCOUNT,
-};
-
-/**
- * struct kapf_subject - who makes a request
- * @kind: what @name is the name of
- * @ns: namespace of a service account; else NULL
- * @name: or "*"
- */
-struct kapf_subject {
-	enum kapf_subject_kind kind;
-	const char *ns;
-	const char *name;
-};
-
 /**
  * struct kapf_resource_rule - a set of requests for resources
  * @verbs: or "*"
@@ -211,6 +193,11 @@ int kapf_rules_parse(const char *json, size_t len, struct kapf_rules **rules,
 		     struct kapf_error *err);
 char *kapf_rules_json(const struct kapf_rules *rules);
 void kapf_rules_free(struct kapf_rules *rules);
+
+/* classify.c */
+bool kapf_is_star(const struct kapf_strings *strings);
+bool kapf_is_account(const struct kapf_subject *subject, const char *user);
+bool kapf_url_covers(const char *url, const char *path);
 
 /* level.c */
 int kapf_level_read(const struct kapf_node *object,

@@ -467,12 +467,14 @@ int kapf_finish(struct kapf_session *session, const struct kapf_ticket *ticket);
  * @labels: a JSON object of strings, or NULL
  * @file: manifest that the object comes from; NULL: not from a file
  * @line: of that file, where the object begins
+ * @object: all of it as it stands there; NULL: not from a file
  */
 struct kapf_meta {
 	struct json_object *annotations;
 	struct json_object *labels;
 	const char *file;
 	unsigned int line;
+	struct json_object *object;
 };
 
 /**

@@ -4,6 +4,7 @@
  * back as compact JSON, {"annotations":{...},"labels":{...}}, of which a member
  * that is empty is left out, and all of it where both are.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,7 @@ int kapf_meta_read(const struct kapf_node *object, struct kapf_meta *meta)
 	int ret;
 
 	meta->line = object->line;
+	meta->object = json_object_get(object->value);
 	meta->file = strdup(object->source->file);
 	if (!meta->file)
 		return -ENOMEM;
@@ -109,6 +111,29 @@ int kapf_meta_read(const struct kapf_node *object, struct kapf_meta *meta)
 				       strlen(json), KAPF_MAX_BLOB_BYTES);
 	free(json);
 	return ret;
+}
+
+/**
+ * kapf_meta_line() - where a field of an object stands in its manifest
+ * @meta: of the object
+ * @path: of the field, as in spec.limited.limitResponse; "": the object
+ *
+ * Return: the line of its key, or where it is not there, of what it would be in;
+ * 0 for an object that is not from a manifest.
+ */
+unsigned int kapf_meta_line(const struct kapf_meta *meta, const char *path)
+{
+	struct kapf_node node = { .line = meta->line, .value = meta->object };
+	char key[64];
+
+	while (*path) {
+		size_t len = strcspn(path, ".");
+
+		snprintf(key, sizeof(key), "%.*s", (int)len, path);
+		node = kapf_node_member(&node, key);
+		path += len + (path[len] == '.');
+	}
+	return node.line;
 }
 
 /* Does v1beta3's annotation say that 0 shares mean 0? */
@@ -218,5 +243,6 @@ void kapf_meta_destroy(struct kapf_meta *meta)
 {
 	json_object_put(meta->annotations);
 	json_object_put(meta->labels);
+	json_object_put(meta->object);
 	free((char *)meta->file);
 }

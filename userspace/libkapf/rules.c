@@ -236,6 +236,7 @@ static int read_subject(const struct kapf_node *subject,
 		return kapf_node_refuse(&member, "is missing: kind is %s",
 					text);
 	to->kind = kind;
+	to->line = subject->line;
 	if (kind == KAPF_SERVICE_ACCOUNT)
 		return read_service_account(&member, to);
 	return read_named(&member, to);
@@ -495,4 +496,24 @@ void kapf_rules_free(struct kapf_rules *rules)
 	free(rules->rules);
 	json_object_put(rules->tree);
 	free(rules);
+}
+
+/**
+ * kapf_schema_subject() - the subjects of a schema, one after the other
+ * @schema: the schema
+ * @index: from 0, through all of its rules
+ *
+ * Return: NULL at the end.
+ */
+const struct kapf_subject *
+kapf_schema_subject(const struct kapf_flow_schema *schema, size_t index)
+{
+	for (size_t i = 0; i < schema->rules->nr; i++) {
+		const struct kapf_rule *rule = &schema->rules->rules[i];
+
+		if (index < rule->nr_subjects)
+			return &rule->subjects[index];
+		index -= rule->nr_subjects;
+	}
+	return NULL;
 }
