@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# selftests/kapfctl/host_test.sh KAPFCTL MANIFESTS: what kapfctl does without a
-# device; and the help of the demo's programs, which lie beside it.  Prints TAP.
+# selftests/kapfctl/host_test.sh: what kapfctl does without a device; and the help
+# of the demo's programs, which lie beside it.  KAPFCTL and MANIFESTS say where they
+# are.  Prints TAP.
 set -eu
-kapfctl=$1
-manifests=$2
+kapfctl=${KAPFCTL:?}
+manifests=${MANIFESTS:?}
 # shellcheck source=tap.sh
 . "$(dirname "$0")/tap.sh"
 
@@ -54,13 +55,13 @@ dry_run() {
 
 run "$kapfctl" --help
 exits "--help is done" 0
-for command in apply get classify dump status odds; do
+for command in apply lint get classify dump status odds; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
-for command in apply get classify dump status odds; do
+for command in apply lint get classify dump status odds; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"

@@ -255,7 +255,8 @@ static bool is_resource(const char *text)
 	       (!slash || (slash[1] && !strchr(slash + 1, '/')));
 }
 
-static bool is_tenant(const char *text)
+/* Is this the name of a tenant, as a server may give it? */
+bool is_tenant(const char *text)
 {
 	size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-");
 

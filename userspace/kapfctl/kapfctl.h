@@ -60,11 +60,12 @@ struct command {
 	int (*main)(int argc, char **argv);
 };
 
-/* apply.c, classify.c, dump.c, get.c, odds.c, status.c */
+/* apply.c, classify.c, dump.c, get.c, lint.c, odds.c, status.c */
 extern const struct command apply_command;
 extern const struct command classify_command;
 extern const struct command dump_command;
 extern const struct command get_command;
+extern const struct command lint_command;
 extern const struct command odds_command;
 extern const struct command status_command;
 
@@ -135,6 +136,9 @@ void free_requests(struct request *requests, size_t nr);
 int read_queues(struct queues *queues, int fd);
 void free_queues(struct queues *queues);
 int read_sessions(struct kapf_session_info **sessions, size_t *nr, int fd);
+
+/* classify.c */
+bool is_tenant(const char *text);
 
 /* grid.c */
 

@@ -14,6 +14,7 @@
 
 static const struct command *const commands[] = {
 	&apply_command,
+	&lint_command,
 	&get_command,
 	&classify_command,
 	&dump_command,

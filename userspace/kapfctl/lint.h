@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kapfctl lint: what its rules share.
+ */
+#ifndef KAPFCTL_LINT_H
+#define KAPFCTL_LINT_H
+
+#include "inspect.h"
+#include "kapfctl.h"
+
+enum severity {
+	WARNING,
+	ERROR,
+};
+
+/**
+ * struct finding - a mistake, or what looks like one
+ * @rule: that found it
+ * @severity: of it
+ * @kind: of the object
+ * @name: of the object
+ * @file: where it is
+ * @line: likewise
+ * @order: when it was found
+ * @what: it is
+ * @why: it matters
+ * @change: that would help
+ */
+struct finding {
+	const char *rule;
+	enum severity severity;
+	const char *kind;
+	const char *name;
+	const char *file;
+	unsigned int line;
+	size_t order;
+	char *what;
+	const char *why;
+	const char *change;
+};
+
+/**
+ * struct lint - what is judged, and what was found
+ * @manifests: the files
+ * @defaults: the default objects alone
+ * @config: these and the objects of the files, with seats
+ * @rule: that is looking
+ * @findings: of all rules
+ * @nr: how many
+ */
+struct lint {
+	struct manifests manifests;
+	struct kapf_configuration *defaults;
+	struct kapf_configuration *config;
+	const char *rule;
+	struct finding *findings;
+	size_t nr;
+};
+
+/**
+ * struct place - where a finding is
+ * @kind: of the object
+ * @name: of the object
+ * @meta: of the object
+ * @line: of its file
+ */
+struct place {
+	const char *kind;
+	const char *name;
+	const struct kapf_meta *meta;
+	unsigned int line;
+};
+
+static inline struct place level_place(const struct kapf_priority_level *level,
+				       const char *path)
+{
+	return (struct place) {
+		"PriorityLevelConfiguration", level->name, &level->meta,
+		kapf_meta_line(&level->meta, path),
+	};
+}
+
+static inline struct place schema_place(const struct kapf_flow_schema *schema,
+					const char *path)
+{
+	return (struct place) {
+		"FlowSchema", schema->name, &schema->meta,
+		kapf_meta_line(&schema->meta, path),
+	};
+}
+
+static inline struct place subject_place(const struct kapf_flow_schema *schema,
+					 const struct kapf_subject *subject)
+{
+	return (struct place) {
+		"FlowSchema", schema->name, &schema->meta, subject->line,
+	};
+}
+
+/* Room for a name of a schema or of a subject with what it takes to find it */
+#define NAME_ROOM (KAPF_NAME_BYTES + 512)
+
+/* lint.c */
+void report(struct lint *lint, enum severity severity, struct place place,
+	    const char *why, const char *change, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+bool is_own(const struct kapf_flow_schema *schema);
+const char *schema_name(char room[NAME_ROOM],
+			const struct kapf_flow_schema *schema);
+const char *subject_name(char room[NAME_ROOM],
+			 const struct kapf_subject *subject);
+
+/* lint_order.c */
+void find_shadowed(struct lint *lint);
+void find_behind(struct lint *lint);
+void find_taken_over(struct lint *lint);
+void find_same_precedence(struct lint *lint);
+void find_inverted(struct lint *lint);
+
+/* lint_levels.c */
+void find_dangling(struct lint *lint);
+void find_unused(struct lint *lint);
+void find_no_seats(struct lint *lint);
+void find_hand_size(struct lint *lint);
+void find_dilution(struct lint *lint);
+void find_borrowing(struct lint *lint);
+
+/* lint_flows.c */
+void find_one_flow(struct lint *lint);
+void find_lost_tenants(struct lint *lint);
+
+#endif /* KAPFCTL_LINT_H */
