@@ -17,6 +17,7 @@
 #include "batch.h"
 #include "config.h"
 #include "device.h"
+#include "mode.h"
 #include "session.h"
 #include "slot.h"
 #include "snapshot.h"
@@ -36,9 +37,10 @@ static_assert(sizeof(struct kapf_config_schema) == 576);
 static_assert(sizeof(struct kapf_get_config) == 24);
 static_assert(sizeof(struct kapf_config_error) == 40);
 static_assert(sizeof(struct kapf_set_config) == 64);
-static_assert(sizeof(struct kapf_level_stats) == 424);
-static_assert(sizeof(struct kapf_schema_stats) == 336);
-static_assert(sizeof(struct kapf_get_stats) == 72);
+static_assert(sizeof(struct kapf_set_mode) == 8);
+static_assert(sizeof(struct kapf_level_stats) == 464);
+static_assert(sizeof(struct kapf_schema_stats) == 376);
+static_assert(sizeof(struct kapf_get_stats) == 88);
 static_assert(sizeof(struct kapf_request_info) == 64);
 static_assert(sizeof(struct kapf_get_requests) == 40);
 static_assert(sizeof(struct kapf_session_info) == 176);
@@ -54,6 +56,7 @@ union kapf_args {
 	struct kapf_submit submit;
 	struct kapf_get_config get_config;
 	struct kapf_set_config set_config;
+	struct kapf_set_mode set_mode;
 	struct kapf_get_stats get_stats;
 	struct kapf_get_requests get_requests;
 	struct kapf_get_sessions get_sessions;
@@ -145,6 +148,29 @@ static int kapf_ioctl_set_config(struct kapf_caller *caller,
 	return 0;
 }
 
+static int kapf_ioctl_set_mode(struct kapf_caller *caller,
+			       union kapf_args *args)
+{
+	static const char *const names[] = {
+		[KAPF_MODE_ENFORCE] = "enforce",
+		[KAPF_MODE_OBSERVE] = "observe",
+		[KAPF_MODE_OFF] = "off",
+	};
+	int ret;
+
+	if (!(caller->file->f_mode & FMODE_WRITE))
+		return -EPERM;
+	ret = kapf_mode_set(caller->instance, args->set_mode.mode);
+	if (ret)
+		return ret;
+	pr_info_ratelimited("kapf%u: mode %s by process %d (%*pEp), user %u\n",
+			    caller->instance->number,
+			    names[args->set_mode.mode], task_tgid_nr(current),
+			    (int)strlen(current->comm), current->comm,
+			    from_kuid(&init_user_ns, current_uid()));
+	return 0;
+}
+
 static int kapf_ioctl_get_stats(struct kapf_caller *caller,
 				union kapf_args *args)
 {
@@ -206,6 +232,7 @@ static const struct kapf_call kapf_control_calls[] = {
 	  kapf_ioctl_get_config, true },
 	{ KAPF_SET_CONFIG, sizeof(struct kapf_set_config),
 	  kapf_ioctl_set_config, true },
+	{ KAPF_SET_MODE, sizeof(struct kapf_set_mode), kapf_ioctl_set_mode },
 	{ KAPF_GET_STATS, sizeof(struct kapf_get_stats), kapf_ioctl_get_stats },
 	{ KAPF_GET_REQUESTS, sizeof(struct kapf_get_requests),
 	  kapf_ioctl_get_requests },

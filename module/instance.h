@@ -24,6 +24,8 @@ struct kapf_level;
 /**
  * struct kapf_instance - one budget of seats
  * @config: what is in force
+ * @mode: enum kapf_mode; written with @config_lock and @sessions_lock held
+ * @passing: requests that execute in mode off; those that change something second
  * @config_lock: held to replace the configuration, and to read what it is made
  *	of at leisure; protects what follows up to @sessions_lock; taken before
  *	that
@@ -54,6 +56,8 @@ struct kapf_level;
  */
 struct kapf_instance {
 	struct kapf_active_config __rcu *config;
+	u32 mode;
+	atomic_t passing[2];
 	struct mutex config_lock; /* replacing, and reading at leisure */
 	u64 generation;
 	u32 next_level;

@@ -62,8 +62,10 @@ static void kapf_level_settle(struct kapf_level *level, u64 now)
 {
 	const struct kapf_queueset *qs = &level->qs;
 
-	kapf_demand_set(&level->demand, qs->seats_in_use + qs->waiting_seats,
-			now);
+	/* Of an exempt one, whose timers come here, it is sampled. */
+	if (!level->exempt)
+		kapf_demand_set(&level->demand,
+				qs->seats_in_use + qs->waiting_seats, now);
 	kapf_level_check(level);
 }
 
@@ -80,7 +82,9 @@ static void kapf_level_decided(struct kapf_level *level, struct kapf_slot *slot,
 			       enum kapf_slot_state state,
 			       struct kapf_wakeups *wakeups)
 {
-	if (slot->flags & KAPF_SLOT_EVENT) {
+	if (slot->flags & KAPF_SLOT_SHADOW) {
+		kapf_slot_set(slot, state);
+	} else if (slot->flags & KAPF_SLOT_EVENT) {
 		struct kapf_events *events = slot->events;
 
 		slot->level = level->id;
@@ -94,12 +98,20 @@ static void kapf_level_decided(struct kapf_level *level, struct kapf_slot *slot,
 	}
 }
 
+/* Which of the counts of a level or schema are those of this request? */
+static struct kapf_counts *kapf_books_of(const struct kapf_slot *slot,
+					 struct kapf_counts *counts)
+{
+	return &counts[slot->flags & KAPF_SLOT_SHADOW ? KAPF_OBSERVED :
+							KAPF_REAL];
+}
+
 static void kapf_level_seated(struct kapf_level *level, struct kapf_slot *slot)
 {
 	struct kapf_tally *tally = &slot->schema->tally;
 
-	level->dispatched++;
-	tally->dispatched++;
+	kapf_books_of(slot, level->counts)->dispatched++;
+	kapf_books_of(slot, tally->counts)->dispatched++;
 	tally->seats_in_use += kapf_request_width(&slot->request);
 	trace_kapf_dispatch(slot, slot->arrival, slot->request.start);
 }
@@ -133,8 +145,8 @@ static void kapf_level_rejected(struct kapf_level *level,
 				struct kapf_slot *slot,
 				enum kapf_rejection reason, u16 value, u64 now)
 {
-	level->rejected[reason]++;
-	slot->schema->tally.rejected[reason]++;
+	kapf_books_of(slot, level->counts)->rejected[reason]++;
+	kapf_books_of(slot, slot->schema->tally.counts)->rejected[reason]++;
 	slot->request.start = now;
 	trace_kapf_reject(slot, value, slot->arrival, now);
 }
@@ -149,9 +161,12 @@ static u16 kapf_level_refuse(struct kapf_level *level, struct kapf_slot *slot,
 		[KAPF_REJECTION_TIME_OUT] = KAPF_TIME_OUT,
 	};
 	u64 second = div_u64(now, NSEC_PER_SEC);
-	u16 value = verdicts[reason] |
-		    kapf_retry_after_drop(&level->retry_after, second) << 8;
+	u16 value = verdicts[reason];
 
+	/* Who is not refused does not come back. */
+	if (!(slot->flags & KAPF_SLOT_SHADOW))
+		value |= kapf_retry_after_drop(&level->retry_after,
+					       second) << 8;
 	kapf_level_rejected(level, slot, reason, value, now);
 	return value;
 }
@@ -292,7 +307,8 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 		return kapf_exempt_finish(level, slot, linger, now);
 
 	spin_lock(&level->lock);
-	slot->schema->tally.finished++;
+	kapf_books_of(slot, level->counts)->finished++;
+	kapf_books_of(slot, slot->schema->tally.counts)->finished++;
 	trace_kapf_finish(slot, slot->request.start, now);
 	kapf_queueset_finish(&level->qs, &slot->request, now);
 	latency = slot->request.additional_latency;
@@ -365,7 +381,9 @@ static void kapf_level_end_linger(struct kapf_level *level,
 				      now);
 		kapf_level_released(slot, now);
 	}
-	if (kapf_slot_set_free(slot, events))
+	if (slot->flags & KAPF_SLOT_SHADOW)
+		kapf_slot_set(slot, KAPF_SLOT_FREE);
+	else if (kapf_slot_set_free(slot, events))
 		kapf_wakeups_add(wakeups, events, EPOLLOUT | EPOLLWRNORM);
 }
 
@@ -531,7 +549,7 @@ bool kapf_level_idle(struct kapf_level *level)
 		return sum.dispatched == sum.released;
 	}
 	spin_lock_bh(&level->lock);
-	idle = kapf_queueset_idle(&level->qs);
+	idle = kapf_queueset_idle(&level->qs) && !level->nr_passing;
 	spin_unlock_bh(&level->lock);
 	return idle;
 }
@@ -578,5 +596,30 @@ void kapf_level_limit(struct kapf_level *level,
 		spin_unlock(&level->lock);
 	else
 		kapf_level_dispatch_unlock(level, now);
+	local_bh_enable();
+}
+
+/**
+ * kapf_level_grant_all() - let nobody wait
+ * @level: to which nobody comes any more to wait
+ *
+ * They get seats beyond the limit.
+ */
+void kapf_level_grant_all(struct kapf_level *level)
+{
+	struct kapf_queueset *qs = &level->qs;
+	u64 now = ktime_get_ns();
+	u32 limit;
+
+	if (level->exempt)
+		return;
+	local_bh_disable();
+	spin_lock(&level->lock);
+	limit = qs->seats;
+	kapf_queueset_limit(qs, U32_MAX, now);
+	kapf_level_dispatch_unlock(level, now);
+	spin_lock(&level->lock);
+	kapf_queueset_limit(qs, limit, now);
+	spin_unlock(&level->lock);
 	local_bh_enable();
 }

@@ -46,8 +46,11 @@ enum kapf_slot_state {
 };
 
 /* In kapf_slot.flags, above those of the request */
-#define KAPF_SLOT_EVENT	BIT(8)	/* the decision becomes an event */
-#define KAPF_SLOT_STALE	BIT(9)	/* its session did not know the rules */
+#define KAPF_SLOT_EVENT		BIT(8)	/* the decision becomes an event */
+#define KAPF_SLOT_STALE		BIT(9)	/* its session did not know the rules */
+#define KAPF_SLOT_SHADOW	BIT(10)	/* what the engine would do, see mode.c */
+#define KAPF_SLOT_PASSING	BIT(11)	/* executes without seats */
+#define KAPF_SLOT_CAPPED	BIT(12)	/* likewise, counted in mode off */
 
 /**
  * struct kapf_slot - room for one request of a session
@@ -96,22 +99,39 @@ enum kapf_rejection {
 	KAPF_REJECTIONS,
 };
 
+/* Decisions that were made, and those that only would have been. */
+enum kapf_books {
+	KAPF_REAL,
+	KAPF_OBSERVED,
+	KAPF_BOOKS,
+};
+
 /**
- * struct kapf_tally - what a level counts, and each schema for itself
- * @dispatched: requests ever seated
+ * struct kapf_counts - what became of requests
+ * @dispatched: requests ever seated, or let pass
  * @finished: requests ever served
  * @rejected: requests ever refused, by enum kapf_rejection
- * @seats_in_use: at present
- * @waiting_seats: at present
- * @nr_waiting: at present
  */
-struct kapf_tally {
+struct kapf_counts {
 	u64 dispatched;
 	u64 finished;
 	u64 rejected[KAPF_REJECTIONS];
+};
+
+/**
+ * struct kapf_tally - what a schema counts
+ * @counts: by enum kapf_books
+ * @seats_in_use: at present
+ * @waiting_seats: at present
+ * @nr_waiting: at present
+ * @nr_passing: at present; executing without seats
+ */
+struct kapf_tally {
+	struct kapf_counts counts[KAPF_BOOKS];
 	u64 seats_in_use;
 	u64 waiting_seats;
 	u32 nr_waiting;
+	u32 nr_passing;
 };
 
 /**
@@ -140,8 +160,8 @@ struct kapf_exempt_tally {
  * @demand: for its seats
  * @target: the demand that its limit was last judged by, see struct
  *	kapf_allocation
- * @rejected: requests ever refused, by enum kapf_rejection
- * @dispatched: requests ever seated
+ * @counts: of all its schemas, by enum kapf_books
+ * @nr_passing: requests that execute without seats
  * @waits: when those in its queues give up
  * @lingers: when the seats of those that have finished are released
  * @retry_after: what refused clients are told
@@ -161,8 +181,8 @@ struct kapf_level {
 	struct kapf_queueset qs;
 	struct kapf_demand demand;
 	u64 target;
-	u64 rejected[KAPF_REJECTIONS];
-	u64 dispatched;
+	struct kapf_counts counts[KAPF_BOOKS];
+	u32 nr_passing;
 	struct kapf_deadlines waits;
 	struct kapf_deadlines lingers;
 	struct kapf_retry_after retry_after;
@@ -227,6 +247,7 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 		      bool linger);
 bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot);
 void kapf_level_release(struct kapf_level *level, struct kapf_slot *slot);
+void kapf_level_grant_all(struct kapf_level *level);
 
 /* queues.c */
 struct kapf_queue *kapf_queues_create(u32 nr);

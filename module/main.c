@@ -51,6 +51,7 @@ static struct kapf_instance *kapf_instance_create(unsigned int number)
 	if (!instance)
 		return ERR_PTR(-ENOMEM);
 	instance->number = number;
+	instance->mode = KAPF_MODE_ENFORCE;
 	mutex_init(&instance->config_lock);
 	mutex_init(&instance->sessions_lock);
 	INIT_LIST_HEAD(&instance->levels);

@@ -63,7 +63,8 @@ bool kapf_schema_idle(struct kapf_schema *schema)
 		return sum.dispatched == sum.released;
 	}
 	spin_lock_bh(&level->lock);
-	idle = !schema->tally.nr_waiting && !schema->tally.seats_in_use;
+	idle = !schema->tally.nr_waiting && !schema->tally.nr_passing &&
+	       !schema->tally.seats_in_use;
 	spin_unlock_bh(&level->lock);
 	return idle;
 }

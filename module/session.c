@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 
 #include "config.h"
+#include "mode.h"
 #include "session.h"
 #include "slot.h"
 #include "trace.h"
@@ -78,13 +79,16 @@ static unsigned int kapf_sessions_of(const struct kapf_instance *instance,
 	return nr;
 }
 
-static int kapf_session_publish(struct kapf_session *session)
+static int kapf_session_publish(struct kapf_session *session,
+				const struct kapf_slot *shadows)
 {
 	struct kapf_instance *instance = session->instance;
 
 	lockdep_assert_held(&instance->sessions_lock);
 	if (session->state != KAPF_SESSION_NEW)
 		return kapf_session_check(session) ?: -EISCONN;
+	if (instance->mode == KAPF_MODE_OBSERVE && !shadows)
+		return -EAGAIN;
 	session->uid = current_uid();
 	if (kapf_sessions_of(instance, session->uid) >= kapf_max_sessions)
 		return -EDQUOT;
@@ -96,41 +100,34 @@ static int kapf_session_publish(struct kapf_session *session)
 	return 0;
 }
 
-/**
- * kapf_session_attach() - KAPF_ATTACH
- * @session: of an open file
- * @attach: its argument, in the kernel; in and out
- *
- * Return: as the ABI says.
- */
-int kapf_session_attach(struct kapf_session *session,
-			struct kapf_attach *attach)
+/* -EAGAIN: the mode has changed meanwhile. */
+static int kapf_session_try_attach(struct kapf_session *session,
+				   struct kapf_attach *attach)
 {
 	struct kapf_instance *instance = session->instance;
 	u32 stride = ALIGN(sizeof(struct kapf_label) + attach->label_bytes, 8);
-	struct kapf_slot *slots;
+	bool observe = READ_ONCE(instance->mode) == KAPF_MODE_OBSERVE;
+	struct kapf_slot *slots, *shadows = NULL;
 	void *labels;
 	int ret;
 	u32 i;
 
-	if (!kapf_attach_valid(attach))
-		return -EINVAL;
-	if (READ_ONCE(session->state) != KAPF_SESSION_NEW)
-		return kapf_session_check(session) ?: -EISCONN;
-
 	slots = kvcalloc(attach->slots, sizeof(*slots), KAPF_GFP);
 	labels = kvcalloc(attach->slots, stride, KAPF_GFP);
+	if (observe)
+		shadows = kvcalloc(attach->slots, sizeof(*shadows), KAPF_GFP);
 	ret = -ENOMEM;
-	if (!slots || !labels)
+	if (!slots || !labels || (observe && !shadows))
 		goto free;
 	for (i = 0; i < attach->slots; i++)
 		slots[i].events = &session->events;
 
 	mutex_lock(&instance->sessions_lock);
-	ret = kapf_session_publish(session);
+	ret = kapf_session_publish(session, shadows);
 	if (!ret) {
 		session->nr_slots = attach->slots;
 		session->slots = slots;
+		session->shadows = shadows;
 		session->label_bytes = attach->label_bytes;
 		session->label_stride = stride;
 		session->labels = labels;
@@ -145,7 +142,30 @@ int kapf_session_attach(struct kapf_session *session,
 		return 0;
 free:
 	kvfree(slots);
+	kvfree(shadows);
 	kvfree(labels);
+	return ret;
+}
+
+/**
+ * kapf_session_attach() - KAPF_ATTACH
+ * @session: of an open file
+ * @attach: its argument, in the kernel; in and out
+ *
+ * Return: as the ABI says.
+ */
+int kapf_session_attach(struct kapf_session *session,
+			struct kapf_attach *attach)
+{
+	int ret;
+
+	if (!kapf_attach_valid(attach))
+		return -EINVAL;
+	if (READ_ONCE(session->state) != KAPF_SESSION_NEW)
+		return kapf_session_check(session) ?: -EISCONN;
+	do {
+		ret = kapf_session_try_attach(session, attach);
+	} while (ret == -EAGAIN);
 	return ret;
 }
 
@@ -185,6 +205,7 @@ static void kapf_session_end(struct kapf_session *session, bool last)
 		seats += width;
 		cond_resched();
 	}
+	kapf_mode_end(session);
 	trace_kapf_session_end(session, requests, seats);
 	if (requests)
 		pr_info_ratelimited("kapf%u: session %llu of server %s ended with %u requests that held %llu seats\n",
@@ -314,6 +335,7 @@ void kapf_session_destroy(struct kapf_session *session)
 	kapf_events_destroy(&session->events);
 	put_pid(session->owner);
 	kvfree(session->slots);
+	kvfree(session->shadows);
 	kvfree(session->labels);
 	kfree(session);
 }

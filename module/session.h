@@ -35,6 +35,7 @@ struct kapf_label {
  * @nr_slots: how many
  * @owner: the process that attached
  * @slots: its requests
+ * @shadows: of them, see mode.c; NULL: none so far
  * @events: decisions on them that have not been read
  * @free_hint: a slot that was free when it was last polled; no lock, any is good
  * @generation: of the configuration that it read last
@@ -54,6 +55,7 @@ struct kapf_session {
 	u32 nr_slots;
 	struct pid *owner;
 	struct kapf_slot *slots;
+	struct kapf_slot *shadows;
 	struct kapf_events events;
 	u32 free_hint;
 	u64 generation;
@@ -73,6 +75,15 @@ static inline const struct kapf_session *
 kapf_slot_session(const struct kapf_slot *slot)
 {
 	return container_of(slot->events, struct kapf_session, events);
+}
+
+/* Of a request, or of the one that it is the shadow of. */
+static inline u32 kapf_slot_index(const struct kapf_slot *slot)
+{
+	const struct kapf_session *session = kapf_slot_session(slot);
+
+	return slot - (slot->flags & KAPF_SLOT_SHADOW ? session->shadows :
+							session->slots);
 }
 
 static inline struct kapf_label *

@@ -16,6 +16,7 @@
 #include <linux/wait_bit.h>
 
 #include "config.h"
+#include "mode.h"
 #include "slot.h"
 
 /* The slot of this index; NULL: there is none. */
@@ -141,6 +142,7 @@ static long kapf_slot_decide(struct kapf_session *session,
 			     u16 flags)
 {
 	struct kapf_schema *schema;
+	u32 mode;
 
 	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
 		return -ESHUTDOWN;
@@ -154,6 +156,10 @@ static long kapf_slot_decide(struct kapf_session *session,
 	slot->request.initial_seats = op->initial_seats;
 	slot->request.final_seats = op->final_seats;
 	slot->request.additional_latency = op->additional_latency;
+	/* Pairs with SET_MODE: what a mode needs is there. */
+	mode = smp_load_acquire(&session->instance->mode);
+	if (unlikely(mode != KAPF_MODE_ENFORCE) && !schema->level->exempt)
+		return kapf_mode_admit(session, config, slot, op, mode);
 	return kapf_level_admit(schema->level, slot, op->flow_hash,
 				op->max_wait ?: KAPF_DEFAULT_WAIT_NS);
 }
@@ -399,13 +405,16 @@ static int kapf_slot_unfinishable(const struct kapf_slot *slot)
 static u64 kapf_slot_give_back(const struct kapf_session *session,
 			       struct kapf_slot *slot, bool linger)
 {
-	u64 latency;
+	u64 latency = 0;
 
 	local_bh_disable();
 	/* In this section, for the end of the session to see what lingers. */
 	linger = linger &&
 		 READ_ONCE(session->state) == KAPF_SESSION_ATTACHED;
-	latency = kapf_level_finish(slot->schema->level, slot, linger);
+	if (slot->flags & KAPF_SLOT_PASSING)
+		kapf_mode_finish(session, slot, linger);
+	else
+		latency = kapf_level_finish(slot->schema->level, slot, linger);
 	local_bh_enable();
 	return latency;
 }

@@ -11,13 +11,35 @@
 #include "level.h"
 #include "snapshot.h"
 
+static void kapf_read_observed(const struct kapf_counts *counts,
+			       struct kapf_observed *observed)
+{
+	const u64 *rejected = counts[KAPF_OBSERVED].rejected;
+
+	observed->dispatched = counts[KAPF_OBSERVED].dispatched;
+	observed->queue_full = rejected[KAPF_REJECTION_QUEUE_FULL];
+	observed->concurrency_limit =
+		rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
+	observed->time_out = rejected[KAPF_REJECTION_TIME_OUT];
+	observed->cancelled = rejected[KAPF_REJECTION_CANCELLED];
+}
+
 static void kapf_read_limited_level(struct kapf_level *level,
 				    struct kapf_level_stats *stats)
 {
+	const struct kapf_counts *real = &level->counts[KAPF_REAL];
 	const struct kapf_queueset *qs = &level->qs;
 
 	spin_lock_bh(&level->lock);
-	stats->executing_requests = qs->nr_executing;
+	stats->executing_requests = real->dispatched - real->finished;
+	stats->passing_requests = level->nr_passing;
+	stats->dispatched = real->dispatched;
+	stats->rejected_queue_full = real->rejected[KAPF_REJECTION_QUEUE_FULL];
+	stats->rejected_concurrency_limit =
+		real->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
+	stats->rejected_time_out = real->rejected[KAPF_REJECTION_TIME_OUT];
+	stats->rejected_cancelled = real->rejected[KAPF_REJECTION_CANCELLED];
+	kapf_read_observed(level->counts, &stats->observed);
 	stats->lingering_requests = qs->nr_lingering;
 	stats->seats_in_use = qs->seats_in_use;
 	stats->waiting_requests = qs->nr_waiting;
@@ -25,13 +47,6 @@ static void kapf_read_limited_level(struct kapf_level *level,
 	stats->active_queues = qs->nr_backlogged;
 	stats->queues = qs->nr_queues;
 	stats->retry_after = level->retry_after.seconds;
-	stats->dispatched = level->dispatched;
-	stats->rejected_queue_full =
-		level->rejected[KAPF_REJECTION_QUEUE_FULL];
-	stats->rejected_concurrency_limit =
-		level->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
-	stats->rejected_time_out = level->rejected[KAPF_REJECTION_TIME_OUT];
-	stats->rejected_cancelled = level->rejected[KAPF_REJECTION_CANCELLED];
 	stats->no_accommodation = qs->no_accommodation;
 	stats->current_r = qs->current_r;
 	spin_unlock_bh(&level->lock);
@@ -86,18 +101,21 @@ static void kapf_read_limited_schema(struct kapf_schema *schema,
 				     struct kapf_schema_stats *stats)
 {
 	const struct kapf_tally *tally = &schema->tally;
+	const struct kapf_counts *real = &tally->counts[KAPF_REAL];
 
 	spin_lock_bh(&schema->level->lock);
-	stats->executing_requests = tally->dispatched - tally->finished;
+	stats->executing_requests = real->dispatched - real->finished;
+	stats->passing_requests = tally->nr_passing;
+	stats->dispatched = real->dispatched;
+	stats->rejected_queue_full = real->rejected[KAPF_REJECTION_QUEUE_FULL];
+	stats->rejected_concurrency_limit =
+		real->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
+	stats->rejected_time_out = real->rejected[KAPF_REJECTION_TIME_OUT];
+	stats->rejected_cancelled = real->rejected[KAPF_REJECTION_CANCELLED];
+	kapf_read_observed(tally->counts, &stats->observed);
 	stats->seats_in_use = tally->seats_in_use;
 	stats->waiting_requests = tally->nr_waiting;
 	stats->waiting_seats = tally->waiting_seats;
-	stats->dispatched = tally->dispatched;
-	stats->rejected_queue_full = tally->rejected[KAPF_REJECTION_QUEUE_FULL];
-	stats->rejected_concurrency_limit =
-		tally->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
-	stats->rejected_time_out = tally->rejected[KAPF_REJECTION_TIME_OUT];
-	stats->rejected_cancelled = tally->rejected[KAPF_REJECTION_CANCELLED];
 	spin_unlock_bh(&schema->level->lock);
 }
 
@@ -189,6 +207,10 @@ static int kapf_gather_stats(struct kapf_instance *instance,
 		get->generation = config->generation;
 		get->nr_sessions = READ_ONCE(instance->nr_sessions);
 		get->fair_frac = instance->fair_prop;
+		get->mode = instance->mode;
+		get->passing_requests = atomic_read(&instance->passing[0]);
+		get->passing_mutating_requests =
+			atomic_read(&instance->passing[1]);
 		if (get->nr_levels == stats->nr_levels &&
 		    get->nr_schemas == stats->nr_schemas) {
 			kapf_read_stats(instance, stats);
@@ -218,7 +240,7 @@ int kapf_snapshot_stats(struct kapf_instance *instance,
 	struct kapf_stats stats = { };
 	int ret;
 
-	if (get->reserved ||
+	if (get->reserved || get->reserved2 ||
 	    !kapf_stride_valid(get->level_size, sizeof(*stats.levels)) ||
 	    !kapf_stride_valid(get->schema_size, sizeof(*stats.schemas)))
 		return -EINVAL;

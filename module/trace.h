@@ -27,6 +27,7 @@ DECLARE_EVENT_CLASS(kapf_request,
 		__field(u32, schema)
 		__field(s32, queue)
 		__field(u32, seats)
+		__field(bool, observed)
 		__field(u64, ns)
 	),
 	TP_fast_assign(
@@ -35,18 +36,20 @@ DECLARE_EVENT_CLASS(kapf_request,
 		const struct kapf_request *req = &slot->request;
 
 		__entry->instance = session->instance->number;
-		__entry->slot = slot - session->slots;
+		__entry->slot = kapf_slot_index(slot);
 		__entry->session = session->id;
 		__entry->level = level->id;
 		__entry->schema = slot->schema->id;
 		__entry->queue = req->queue; /* KAPF_NO_QUEUE is -1 there */
-		__entry->seats = kapf_request_width(req);
+		__entry->seats = slot->flags & KAPF_SLOT_PASSING ?
+				 0 : kapf_request_width(req);
+		__entry->observed = slot->flags & KAPF_SLOT_SHADOW;
 		__entry->ns = to > from ? to - from : 0;
 	),
-	TP_printk("instance=%u session=%llu slot=%u level=%u schema=%u queue=%d seats=%u ns=%llu",
+	TP_printk("instance=%u session=%llu slot=%u level=%u schema=%u queue=%d seats=%u observed=%d ns=%llu",
 		  __entry->instance, __entry->session, __entry->slot,
 		  __entry->level, __entry->schema, __entry->queue,
-		  __entry->seats, __entry->ns)
+		  __entry->seats, __entry->observed, __entry->ns)
 );
 
 /* ns: how long it may wait */
@@ -81,21 +84,23 @@ TRACE_EVENT(kapf_reject,
 		__field(u32, schema)
 		__field(u8, verdict)
 		__field(u8, retry_after)
+		__field(bool, observed)
 		__field(u64, ns)
 	),
 	TP_fast_assign(
 		const struct kapf_session *session = kapf_slot_session(slot);
 
 		__entry->instance = session->instance->number;
-		__entry->slot = slot - session->slots;
+		__entry->slot = kapf_slot_index(slot);
 		__entry->session = session->id;
 		__entry->level = slot->schema->level->id;
 		__entry->schema = slot->schema->id;
 		__entry->verdict = KAPF_VERDICT(value);
 		__entry->retry_after = KAPF_RETRY_AFTER(value);
+		__entry->observed = slot->flags & KAPF_SLOT_SHADOW;
 		__entry->ns = to > from ? to - from : 0;
 	),
-	TP_printk("instance=%u session=%llu slot=%u level=%u schema=%u verdict=%s retry_after=%u ns=%llu",
+	TP_printk("instance=%u session=%llu slot=%u level=%u schema=%u verdict=%s retry_after=%u observed=%d ns=%llu",
 		  __entry->instance, __entry->session, __entry->slot,
 		  __entry->level, __entry->schema,
 		  __print_symbolic(__entry->verdict,
@@ -103,7 +108,7 @@ TRACE_EVENT(kapf_reject,
 			{ KAPF_CONCURRENCY_LIMIT, "CONCURRENCY_LIMIT" },
 			{ KAPF_TIME_OUT, "TIME_OUT" },
 			{ KAPF_CANCELLED, "CANCELLED" }),
-		  __entry->retry_after, __entry->ns)
+		  __entry->retry_after, __entry->observed, __entry->ns)
 );
 
 /* A session has ended; @requests of it held @seats until then. */

@@ -46,6 +46,7 @@
 #define KAPF_SUBMIT       _IO(KAPF_IOC_TYPE, 0x05) /* struct kapf_submit */
 #define KAPF_GET_CONFIG   _IO(KAPF_IOC_TYPE, 0x10) /* struct kapf_get_config */
 #define KAPF_SET_CONFIG   _IO(KAPF_IOC_TYPE, 0x11) /* struct kapf_set_config */
+#define KAPF_SET_MODE     _IO(KAPF_IOC_TYPE, 0x12) /* struct kapf_set_mode */
 #define KAPF_GET_STATS    _IO(KAPF_IOC_TYPE, 0x20) /* struct kapf_get_stats */
 #define KAPF_GET_REQUESTS _IO(KAPF_IOC_TYPE, 0x21) /* struct kapf_get_requests */
 #define KAPF_GET_SESSIONS _IO(KAPF_IOC_TYPE, 0x22) /* struct kapf_get_sessions */
@@ -669,6 +670,61 @@ struct kapf_set_config {
 	struct kapf_config_error error;
 };
 
+/**
+ * enum kapf_mode - what an instance does with requests that are not exempt
+ * @KAPF_MODE_ENFORCE: it has them wait for seats, and refuses them
+ * @KAPF_MODE_OBSERVE: it lets all of them execute at once, and counts what it
+ *	would have done
+ * @KAPF_MODE_OFF: it lets them execute at once, without priority and fairness, as
+ *	long as fewer than max_requests_inflight of them are in flight, or of those
+ *	with KAPF_OP_MUTATING fewer than max_mutating_requests_inflight; 0: no
+ *	limit.  Beyond that KAPF_CONCURRENCY_LIMIT, Retry-After 1 s.
+ */
+enum kapf_mode {
+	KAPF_MODE_ENFORCE = 1,
+	KAPF_MODE_OBSERVE = 2,
+	KAPF_MODE_OFF = 3,
+};
+
+/**
+ * struct kapf_set_mode - KAPF_SET_MODE: (control node, open for writing)
+ * @size: sizeof(struct kapf_set_mode)
+ * @mode: enum kapf_mode; an instance begins with KAPF_MODE_ENFORCE
+ *
+ * Requests that wait when it becomes observe or off get their seats, whatever
+ * the limit.  Each request ends as it began: one that has seats gives them back,
+ * one that executes without goes on to do so.
+ *
+ * In mode observe each request goes through the queues of its level as it would
+ * in mode enforce, while it executes; it leaves them when it finishes.  This
+ * takes twice the memory for slots: charged at ATTACH, and for sessions that
+ * exist already to the caller.
+ *
+ * Errors: -EINVAL (mode), -EPERM (the file is not open for writing), -ENOMEM (the
+ * mode stays), -EINTR.
+ */
+struct kapf_set_mode {
+	__u32 size;
+	__u32 mode;
+};
+
+/**
+ * struct kapf_observed - what would have become of requests, in mode observe
+ * @dispatched: requests that would have been seated
+ * @queue_full: requests that would have been refused so
+ * @concurrency_limit: requests that would have been refused so
+ * @time_out: requests that would have been refused so
+ * @cancelled: requests that would still have waited when they had been served
+ *	already
+ */
+struct kapf_observed {
+	__aligned_u64 dispatched;
+	__aligned_u64 queue_full;
+	__aligned_u64 concurrency_limit;
+	__aligned_u64 time_out;
+	__aligned_u64 cancelled;
+};
+
 /* kapf_level_stats.flags, kapf_schema_stats.flags: not in the configuration */
 #define KAPF_STATS_DRAINING (1u << 0)
 
@@ -679,7 +735,8 @@ struct kapf_set_config {
  * @nominal_seats: NominalCL
  * @current_seats: CurrentCL, what it may use at present; exempt, which has no
  *	limit, takes so many from the others
- * @executing_requests: dispatched and not finished
+ * @executing_requests: dispatched and not finished; those that pass without
+ *	seats, in modes observe and off, included
  * @lingering_requests: finished, their seats still held
  * @waiting_requests: in its queues
  * @active_queues: queues with a request waiting
@@ -696,6 +753,7 @@ struct kapf_set_config {
  * @rejected_time_out: requests ever refused so
  * @rejected_cancelled: requests that left their queue because of a CANCEL, a
  *	signal or the end of their session
+ * @observed: what would have become of them, in mode observe
  * @no_accommodation: times that seats were free, but too few for the next
  *	request, which no other may overtake
  * @demand_average: seats in use and waited for, on average over its last period,
@@ -705,9 +763,11 @@ struct kapf_set_config {
  * @demand_smoothed: average + deviation, which rises at once and comes down slowly
  * @target_seats: what CurrentCL was judged by: max(MinCurrentCL, smoothed)
  * @current_r: virtual time R, in seat-seconds * 10^8, may wrap
+ * @passing_requests: executing without seats
  * @demand_high_watermark: most seats in use and waited for in that period
- * @reserved: zero
  * @name: of the level
+ *
+ * In mode observe what waits, lingers and holds seats is what would do so.
  *
  * The formulas of the limits are those of KEP-1040, "Dispatching"; an exempt
  * level's demand is looked at every 10 ms, or less often on an idle machine.
@@ -733,14 +793,15 @@ struct kapf_level_stats {
 	__aligned_u64 rejected_concurrency_limit;
 	__aligned_u64 rejected_time_out;
 	__aligned_u64 rejected_cancelled;
+	struct kapf_observed observed;
 	__aligned_u64 no_accommodation;
 	__aligned_u64 demand_average;
 	__aligned_u64 demand_stdev;
 	__aligned_u64 demand_smoothed;
 	__aligned_u64 target_seats;
 	__aligned_u64 current_r;
+	__u32 passing_requests;
 	__u32 demand_high_watermark;
-	__u32 reserved;
 	char name[KAPF_NAME_BYTES];
 };
 
@@ -751,7 +812,7 @@ struct kapf_level_stats {
  * @executing_requests: dispatched and not finished
  * @waiting_requests: in the queues of its level
  * @flags: KAPF_STATS_DRAINING
- * @reserved: zero
+ * @passing_requests: as in struct kapf_level_stats
  * @seats_in_use: seats of the executing and lingering requests
  * @waiting_seats: the width of the waiting ones
  * @dispatched: requests ever seated
@@ -759,6 +820,7 @@ struct kapf_level_stats {
  * @rejected_concurrency_limit: requests ever refused so
  * @rejected_time_out: requests ever refused so
  * @rejected_cancelled: as in struct kapf_level_stats
+ * @observed: likewise
  * @name: of the schema
  *
  * One whose level was changed while it had requests has two elements: with the
@@ -770,7 +832,7 @@ struct kapf_schema_stats {
 	__u32 executing_requests;
 	__u32 waiting_requests;
 	__u32 flags;
-	__u32 reserved;
+	__u32 passing_requests;
 	__aligned_u64 seats_in_use;
 	__aligned_u64 waiting_seats;
 	__aligned_u64 dispatched;
@@ -778,6 +840,7 @@ struct kapf_schema_stats {
 	__aligned_u64 rejected_concurrency_limit;
 	__aligned_u64 rejected_time_out;
 	__aligned_u64 rejected_cancelled;
+	struct kapf_observed observed;
 	char name[KAPF_NAME_BYTES];
 };
 
@@ -798,6 +861,10 @@ struct kapf_schema_stats {
  * @time: out: CLOCK_MONOTONIC
  * @fair_frac: out: FairProp of the last adjustment: each limited level got so much
  *	of its target, within its bounds; * 2^32; 0 where there was no such number
+ * @mode: out: enum kapf_mode
+ * @passing_requests: out: executing in mode off, without KAPF_OP_MUTATING
+ * @passing_mutating_requests: out: with it
+ * @reserved2: zero
  *
  * What does not fit is left out without an error.  Each level is read under its
  * lock, but two levels are not read at the same moment.
@@ -818,6 +885,10 @@ struct kapf_get_stats {
 	__aligned_u64 generation;
 	__aligned_u64 time;
 	__aligned_u64 fair_frac;
+	__u32 mode;
+	__u32 passing_requests;
+	__u32 passing_mutating_requests;
+	__u32 reserved2;
 };
 
 enum kapf_request_state {
