@@ -28,6 +28,7 @@ static const struct sized_call {
 	  0 },
 	{ "SET_CONFIG", KAPF_SET_CONFIG, sizeof(struct kapf_set_config), true,
 	  0 },
+	{ "SET_MODE", KAPF_SET_MODE, sizeof(struct kapf_set_mode), true, 0 },
 	{ "GET_STATS", KAPF_GET_STATS, sizeof(struct kapf_get_stats), true,
 	  offsetof(struct kapf_get_stats, reserved) },
 	{ "GET_REQUESTS", KAPF_GET_REQUESTS, sizeof(struct kapf_get_requests),
@@ -89,6 +90,8 @@ static void fill(const struct sized_call *call, struct _test_data_abi *self,
 		set->image = (uintptr_t)self->image;
 		set->image_len = self->image_len;
 		set->generation = generation(self->control);
+	} else if (call->cmd == KAPF_SET_MODE) {
+		((struct kapf_set_mode *)arg)->mode = KAPF_MODE_ENFORCE;
 	} else if (call->cmd == KAPF_GET_STATS) {
 		((struct kapf_get_stats *)arg)->level_size =
 			sizeof(struct kapf_level_stats);
@@ -448,6 +451,7 @@ TEST_F(abi, calls_of_the_other_node)
 		if (row->cmd == KAPF_ATTACH)
 			EXPECT_EQ(-ENOTTY, call(self->control, row->cmd, buf));
 		if (row->cmd == KAPF_SET_CONFIG ||
+		    row->cmd == KAPF_SET_MODE ||
 		    row->cmd == KAPF_GET_STATS || row->cmd == KAPF_GET_SESSIONS)
 			EXPECT_EQ(-ENOTTY, call(self->fd, row->cmd, buf));
 	}
@@ -459,7 +463,8 @@ TEST_F(abi, unknown_calls)
 {
 	const unsigned long known[] = {
 		KAPF_GET_INFO, KAPF_ATTACH, KAPF_FINISH, KAPF_CANCEL,
-		KAPF_SUBMIT, KAPF_GET_CONFIG, KAPF_SET_CONFIG, KAPF_GET_STATS,
+		KAPF_SUBMIT, KAPF_GET_CONFIG, KAPF_SET_CONFIG, KAPF_SET_MODE,
+		KAPF_GET_STATS,
 		KAPF_GET_REQUESTS, KAPF_GET_SESSIONS, KAPF_GET_QUEUES,
 	};
 	struct kapf_op op = request(0, schema_id(self->control, "test"));

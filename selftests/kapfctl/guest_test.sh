@@ -81,22 +81,23 @@ shows() {
 	passes "$1: $4" [ "$value" = "$4" ]
 }
 
-# hold_requests GRANTED SERVER USER VERB COUNT: in the background, until
+# hold_requests GRANTED SERVER USER VERB COUNT [WAITING]: in the background, until
 # release; returns when the server is attached, so many are granted and the others
-# wait
+# wait, or would
 hold_requests() {
 	granted=$1
+	waiting=${6:-$(($5 - $1))}
 	shift
 	rm -f "$tmp/fifo"
 	mkfifo "$tmp/fifo"
-	hold "$@" <"$tmp/fifo" >"$tmp/held" 2>&1 &
+	hold "$1" "$2" "$3" "$4" <"$tmp/fifo" >"$tmp/held" 2>&1 &
 	holder=$!
 	exec 3>"$tmp/fifo"
 	tries=100
 	until [ "$(grep -c '^verdict 1$' "$tmp/held")" = "$granted" ] &&
 		kapfctl status >"$tmp/status" &&
 		grep -q '^Servers: *1$' "$tmp/status" &&
-		grep -q "^Waiting: *$(($4 - granted)) " "$tmp/status"; do
+		grep -q "^Waiting: *$waiting " "$tmp/status"; do
 		tries=$((tries - 1))
 		[ "$tries" -gt 0 ] || return 1
 		sleep 0.1
@@ -465,6 +466,27 @@ shows "nor executing" "$row" 6 0
 shows "those that waited count as rejected" "$row" 8 2
 shows "as none that timed out" "$row" 9 0
 shows "as cancelled" "$row" 10 2
+
+run kapfctl mode
+says "the mode" out enforce
+run kapfctl mode sometimes
+exits "there is no such mode" 2
+says "says which there are" err "there is no mode \"sometimes\": enforce, observe or off"
+run kapfctl mode observe
+exits "observe" 0
+passes "five requests execute, of which two would wait" \
+	hold_requests 5 web alice update 5 2
+run kapfctl mode
+says "what would become of them" out "tiny 2 3 0 0 0 0"
+run kapfctl mode -o json
+object '"priority_level":"tiny","passing_requests":5,"observed_dispatched_requests":3,"observed_queue_full_requests":0,"observed_concurrency_limit_requests":0,"observed_time_out_requests":0,"observed_cancelled_requests":0'
+run kapfctl mode off
+exits "off" 0
+passes "the server ends well" release
+run kapfctl mode -o json
+object '"mode":"off","capped_requests":0,"capped_mutating_requests":0,"priority_levels":\[.*\]'
+run kapfctl mode enforce
+exits "enforce again" 0
 
 mkfifo "$tmp/attached"
 attach api team-a.example <"$tmp/attached" &

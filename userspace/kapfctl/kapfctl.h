@@ -66,6 +66,7 @@ extern const struct command classify_command;
 extern const struct command dump_command;
 extern const struct command get_command;
 extern const struct command lint_command;
+extern const struct command mode_command;
 extern const struct command odds_command;
 extern const struct command status_command;
 
@@ -162,6 +163,9 @@ void grid_time(struct grid *grid, uint64_t ns);
 void grid_duration(struct grid *grid, uint64_t ns);
 void grid_seat_seconds(struct grid *grid, uint64_t work);
 void grid_print(struct grid *grid);
+
+/* mode.c */
+const char *mode_name(uint32_t mode);
 
 /* manifests.c */
 

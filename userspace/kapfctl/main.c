@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
 	&classify_command,
 	&dump_command,
 	&status_command,
+	&mode_command,
 	&odds_command,
 };
 
