@@ -6,9 +6,10 @@
  * file that other threads of it are using, while another process has it, too.
  * The state is set to ENDED first, then a grace period passes.  Calls look at the
  * state in the RCU read section in which they act, so that from then on none of
- * them seats, queues or keeps lingering anything, and the end finds each slot in
- * a state that it can undo, or CLAIMED by a call that will undo it itself.  The
- * last close of the file meets nobody and skips the grace period.
+ * them seats or queues anything, or takes a slot that holds seats, and the end
+ * finds each slot in a state that it can undo, or without seats in the hands of a
+ * call that frees it.  The last close of the file meets nobody and skips the
+ * grace period.
  *
  * The memory of a session stays until nobody has the file any more, and so long
  * the session counts as one of its user.

@@ -399,24 +399,42 @@ static int kapf_slot_unfinishable(const struct kapf_slot *slot)
 }
 
 /*
- * The request of a claimed slot has been served, or will not be.  Return: ns
- * that its seats linger, and the slot with them.
+ * The request of a slot that has been taken is over; within an RCU read section.
+ * Return: ns that its seats linger, and the slot with them.
  */
-static u64 kapf_slot_give_back(const struct kapf_session *session,
-			       struct kapf_slot *slot, bool linger)
+static u64 kapf_slot_served(const struct kapf_session *session,
+			    struct kapf_slot *slot, bool linger)
 {
-	u64 latency = 0;
+	if (slot->flags & KAPF_SLOT_PASSING) {
+		kapf_mode_finish(session, slot, linger);
+		return 0;
+	}
+	return kapf_level_finish(slot->schema->level, slot, linger);
+}
+
+/*
+ * Take a slot that holds seats, from @from to @to, and give those back, or, with
+ * @linger, let them linger for what @latency says.  All in one RCU read section:
+ * the end of the session, after its grace period, finds all of it done or nothing.
+ * Return: 0, -EAGAIN (the slot is in another state), -ESHUTDOWN.
+ */
+static int kapf_slot_give_back(const struct kapf_session *session,
+			       struct kapf_slot *slot,
+			       enum kapf_slot_state from,
+			       enum kapf_slot_state to, bool linger,
+			       u64 *latency)
+{
+	int ret = 0;
 
 	local_bh_disable();
-	/* In this section, for the end of the session to see what lingers. */
-	linger = linger &&
-		 READ_ONCE(session->state) == KAPF_SESSION_ATTACHED;
-	if (slot->flags & KAPF_SLOT_PASSING)
-		kapf_mode_finish(session, slot, linger);
+	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
+		ret = -ESHUTDOWN;
+	else if (!kapf_slot_move(slot, from, to))
+		ret = -EAGAIN;
 	else
-		latency = kapf_level_finish(slot->schema->level, slot, linger);
+		*latency = kapf_slot_served(session, slot, linger);
 	local_bh_enable();
-	return latency;
+	return ret;
 }
 
 /**
@@ -434,29 +452,39 @@ long kapf_slot_finish(struct kapf_session *session, unsigned long index)
 
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
-	if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING, KAPF_SLOT_CLAIMED)) {
+	ret = kapf_slot_give_back(session, slot, KAPF_SLOT_EXECUTING,
+				  KAPF_SLOT_CLAIMED, true, &latency);
+	if (ret == -EAGAIN) {
 		ret = kapf_slot_unfinishable(slot);
 		/* The end of the session may have finished it just now. */
 		return kapf_session_check(session) ?: ret;
 	}
-	latency = kapf_slot_give_back(session, slot, true);
+	if (ret)
+		return ret;
 	if (!latency)
 		kapf_slot_free(slot, &session->events);
 	return DIV_ROUND_UP_ULL(latency, NSEC_PER_MSEC);
 }
 
-/* Is it, found granted, out of its seats now? */
-static bool kapf_slot_revoke(const struct kapf_session *session,
-			     struct kapf_slot *slot)
+/*
+ * Take the seats of a request that was found granted.  Return: as
+ * kapf_slot_give_back().
+ */
+static int kapf_slot_revoke(const struct kapf_session *session,
+			    struct kapf_slot *slot)
 {
-	if (!kapf_slot_move(slot, KAPF_SLOT_GRANTED, KAPF_SLOT_CANCELLING))
-		return false;
-	kapf_slot_give_back(session, slot, false);
+	u64 latency;
+	int ret;
+
+	ret = kapf_slot_give_back(session, slot, KAPF_SLOT_GRANTED,
+				  KAPF_SLOT_CANCELLING, false, &latency);
+	if (ret)
+		return ret;
 	slot->refusal = KAPF_CANCELLED;
 	/* Fully ordered, for kapf_slot_settled_state(). */
 	atomic_xchg(&slot->state, KAPF_SLOT_REFUSED);
 	wake_up_var(&slot->state);
-	return true;
+	return 0;
 }
 
 /**
@@ -469,6 +497,7 @@ static bool kapf_slot_revoke(const struct kapf_session *session,
 long kapf_slot_cancel(struct kapf_session *session, unsigned long index)
 {
 	struct kapf_slot *slot = kapf_slot_get(session, index);
+	int ret;
 
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
@@ -479,8 +508,9 @@ long kapf_slot_cancel(struct kapf_session *session, unsigned long index)
 				return 0;
 			break;
 		case KAPF_SLOT_GRANTED:
-			if (kapf_slot_revoke(session, slot))
-				return 0;
+			ret = kapf_slot_revoke(session, slot);
+			if (ret != -EAGAIN)
+				return ret;
 			break;
 		case KAPF_SLOT_CLAIMED:
 			return -EBUSY;
@@ -516,7 +546,9 @@ u32 kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot)
 					    KAPF_SLOT_CLAIMED))
 				break;
 			width = kapf_request_width(&slot->request);
-			kapf_slot_give_back(session, slot, false);
+			local_bh_disable();
+			kapf_slot_served(session, slot, false);
+			local_bh_enable();
 			kapf_slot_free(slot, &session->events);
 			return width;
 		case KAPF_SLOT_LINGERING:
