@@ -45,6 +45,7 @@ static_assert(sizeof(struct kapf_request_info) == 64);
 static_assert(sizeof(struct kapf_get_requests) == 40);
 static_assert(sizeof(struct kapf_session_info) == 176);
 static_assert(sizeof(struct kapf_get_sessions) == 32);
+static_assert(sizeof(struct kapf_evict) == 32);
 static_assert(sizeof(struct kapf_queue_info) == 56);
 static_assert(sizeof(struct kapf_get_queues) == 40);
 
@@ -61,6 +62,7 @@ union kapf_args {
 	struct kapf_get_requests get_requests;
 	struct kapf_get_sessions get_sessions;
 	struct kapf_get_queues get_queues;
+	struct kapf_evict evict;
 };
 
 static int kapf_get_info(struct kapf_instance *instance,
@@ -171,6 +173,13 @@ static int kapf_ioctl_set_mode(struct kapf_caller *caller,
 	return 0;
 }
 
+static int kapf_ioctl_evict(struct kapf_caller *caller, union kapf_args *args)
+{
+	if (!(caller->file->f_mode & FMODE_WRITE))
+		return -EPERM;
+	return kapf_session_evict(caller->instance, &args->evict);
+}
+
 static int kapf_ioctl_get_stats(struct kapf_caller *caller,
 				union kapf_args *args)
 {
@@ -233,6 +242,7 @@ static const struct kapf_call kapf_control_calls[] = {
 	{ KAPF_SET_CONFIG, sizeof(struct kapf_set_config),
 	  kapf_ioctl_set_config, true },
 	{ KAPF_SET_MODE, sizeof(struct kapf_set_mode), kapf_ioctl_set_mode },
+	{ KAPF_EVICT, sizeof(struct kapf_evict), kapf_ioctl_evict },
 	{ KAPF_GET_STATS, sizeof(struct kapf_get_stats), kapf_ioctl_get_stats },
 	{ KAPF_GET_REQUESTS, sizeof(struct kapf_get_requests),
 	  kapf_ioctl_get_requests },

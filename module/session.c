@@ -11,13 +11,20 @@
  * call that frees it.  The last close of the file meets nobody and skips the
  * grace period.
  *
+ * An EVICT ends a session without having its file.  It finds and stops the session
+ * in one hold of sessions_lock, so that one task alone gives back what it holds,
+ * and all others who want it ended wait for that task.
+ *
  * The memory of a session stays until nobody has the file any more, and so long
  * the session counts as one of its user.
  */
 
+#include <linux/completion.h>
+#include <linux/cred.h>
 #include <linux/ctype.h>
 #include <linux/fdtable.h>
 #include <linux/ktime.h>
+#include <linux/printk.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
@@ -170,50 +177,79 @@ int kapf_session_attach(struct kapf_session *session,
 	return ret;
 }
 
-/**
- * kapf_session_end() - give back everything that a session holds
- * @session: of an open file
- * @last: nobody else can use the file any more
+/*
+ * From here on the session gives nothing out any more.  Return: whether it did
+ * until now; then the caller gives back what it holds.
  */
-static void kapf_session_end(struct kapf_session *session, bool last)
+static bool kapf_session_stop(struct kapf_session *session)
 {
 	struct kapf_instance *instance = session->instance;
-	u32 i, width, requests = 0;
-	u64 seats = 0;
-	bool attached;
 
-	mutex_lock(&instance->sessions_lock);
-	attached = session->state == KAPF_SESSION_ATTACHED;
-	if (attached) {
-		WRITE_ONCE(session->state, KAPF_SESSION_ENDED);
-		instance->nr_sessions--;
-	}
-	mutex_unlock(&instance->sessions_lock);
-	if (!attached)
-		return;
+	lockdep_assert_held(&instance->sessions_lock);
+	if (session->state != KAPF_SESSION_ATTACHED)
+		return false;
+	WRITE_ONCE(session->state, KAPF_SESSION_ENDED);
+	instance->nr_sessions--;
+	return true;
+}
+
+/*
+ * Give back everything that a stopped session holds, and say in @evicted what that
+ * was.  @last: see kapf_session_end().
+ */
+static void kapf_session_give_back(struct kapf_session *session, bool last,
+				   struct kapf_evict *evicted)
+{
+	u32 i, width;
 
 	/* Not expedited: anybody can have this done again and again. */
 	if (!last)
 		synchronize_rcu();
 	/* First, or its own waiting requests would get the seats of the others. */
 	for (i = 0; i < session->nr_slots; i++) {
-		kapf_slot_dequeue(&session->slots[i]);
+		evicted->waiting += kapf_slot_dequeue(&session->slots[i]);
 		cond_resched();
 	}
 	for (i = 0; i < session->nr_slots; i++) {
 		width = kapf_slot_end(session, &session->slots[i]);
-		requests += !!width;
-		seats += width;
+		evicted->requests += !!width;
+		evicted->seats += width;
 		cond_resched();
 	}
 	kapf_mode_end(session);
-	trace_kapf_session_end(session, requests, seats);
-	if (requests)
+	trace_kapf_session_end(session, evicted->requests, evicted->seats);
+	if (evicted->requests)
 		pr_info_ratelimited("kapf%u: session %llu of server %s ended with %u requests that held %llu seats\n",
-				    instance->number, session->id,
-				    session->server, requests, seats);
+				    session->instance->number, session->id,
+				    session->server, evicted->requests,
+				    evicted->seats);
 	/* Readers learn of it, too; all of them, exclusive ones as well. */
 	wake_up_interruptible_all(&session->events.wait);
+	/* It may be freed from here on. */
+	complete_all(&session->ended);
+}
+
+/**
+ * kapf_session_end() - let a session hold nothing any more
+ * @session: of an open file
+ * @last: nobody else can use the file any more
+ *
+ * Where another task is ending it, wait until that is done: the caller may free
+ * the session, or let its process go, of which nothing may be left then.
+ */
+static void kapf_session_end(struct kapf_session *session, bool last)
+{
+	struct kapf_instance *instance = session->instance;
+	struct kapf_evict evicted = {};
+	bool stopped;
+
+	mutex_lock(&instance->sessions_lock);
+	stopped = kapf_session_stop(session);
+	mutex_unlock(&instance->sessions_lock);
+	if (stopped)
+		kapf_session_give_back(session, last, &evicted);
+	else if (session->state == KAPF_SESSION_ENDED)
+		wait_for_completion(&session->ended);
 }
 
 static int kapf_is_file(const void *file, struct file *candidate,
@@ -262,7 +298,7 @@ unlock:
 void kapf_session_end_orphan(struct kapf_session *session, struct file *file)
 {
 	/* Pairs with ATTACH: what it made is there. */
-	if (smp_load_acquire(&session->state) == KAPF_SESSION_ATTACHED &&
+	if (smp_load_acquire(&session->state) != KAPF_SESSION_NEW &&
 	    file_count(file) > 1 && !kapf_process_has(session->owner, file))
 		kapf_session_end(session, false);
 }
@@ -284,6 +320,46 @@ struct kapf_session *kapf_session_next(struct kapf_instance *instance, u64 id)
 		    session->state == KAPF_SESSION_ATTACHED)
 			return session;
 	return NULL;
+}
+
+/**
+ * kapf_session_evict() - KAPF_EVICT
+ * @instance: that the session belongs to
+ * @evict: its argument, in the kernel; in and out
+ *
+ * The file may be released meanwhile: that waits in kapf_session_end().
+ *
+ * Return: as the ABI says.
+ */
+int kapf_session_evict(struct kapf_instance *instance, struct kapf_evict *evict)
+{
+	struct kapf_session *session;
+	int ret;
+
+	if (evict->reserved)
+		return -EINVAL;
+	ret = mutex_lock_interruptible(&instance->sessions_lock);
+	if (ret)
+		return ret;
+	session = kapf_session_next(instance, evict->session);
+	if (session && session->id == evict->session)
+		kapf_session_stop(session);
+	else
+		session = NULL;
+	mutex_unlock(&instance->sessions_lock);
+	if (!session)
+		return -ENOENT;
+
+	pr_info_ratelimited("kapf%u: session %llu of server %s evicted by process %d (%*pEp), user %u\n",
+			    instance->number, session->id, session->server,
+			    task_tgid_nr(current), (int)strlen(current->comm),
+			    current->comm,
+			    from_kuid(&init_user_ns, current_uid()));
+	evict->requests = 0;
+	evict->waiting = 0;
+	evict->seats = 0;
+	kapf_session_give_back(session, false, evict);
+	return 0;
 }
 
 /**
@@ -315,6 +391,7 @@ struct kapf_session *kapf_session_create(struct kapf_instance *instance)
 	if (session) {
 		session->instance = instance;
 		kapf_events_init(&session->events);
+		init_completion(&session->ended);
 	}
 	return session;
 }

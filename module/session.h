@@ -2,6 +2,7 @@
 #ifndef KAPF_SESSION_H
 #define KAPF_SESSION_H
 
+#include <linux/completion.h>
 #include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/pid.h>
@@ -48,6 +49,7 @@ struct kapf_label {
  * @attached: when, CLOCK_REALTIME
  * @server: name of the server
  * @tenant: that it belongs to; empty: none
+ * @ended: it holds nothing any more, and who ended it is done with it
  * @link: in the instance's sessions, from ATTACH until the file is gone
  */
 struct kapf_session {
@@ -68,6 +70,7 @@ struct kapf_session {
 	u64 attached;
 	char server[KAPF_SERVER_BYTES];
 	char tenant[KAPF_TENANT_BYTES];
+	struct completion ended;
 	struct list_head link;
 };
 
@@ -96,6 +99,8 @@ struct kapf_session *kapf_session_create(struct kapf_instance *instance);
 void kapf_session_destroy(struct kapf_session *session);
 void kapf_session_end_orphan(struct kapf_session *session, struct file *file);
 struct kapf_session *kapf_session_next(struct kapf_instance *instance, u64 id);
+int kapf_session_evict(struct kapf_instance *instance,
+		       struct kapf_evict *evict);
 void kapf_session_tell_all(struct kapf_instance *instance);
 int kapf_session_check(const struct kapf_session *session);
 int kapf_session_attach(struct kapf_session *session,

@@ -39,13 +39,15 @@ static const struct sized_call {
 	  true, offsetof(struct kapf_get_sessions, reserved) },
 	{ "GET_QUEUES", KAPF_GET_QUEUES, sizeof(struct kapf_get_queues), true,
 	  offsetof(struct kapf_get_queues, reserved) },
+	{ "EVICT", KAPF_EVICT, sizeof(struct kapf_evict), true,
+	  offsetof(struct kapf_evict, reserved) },
 	{ "SUBMIT", KAPF_SUBMIT, sizeof(struct kapf_submit), false, 0 },
 };
 
 FIXTURE(abi) {
 	int control;
 	int fd;		/* submit node, attached */
-	int fresh;	/* submit node, for ATTACH */
+	int fresh;	/* submit node, for ATTACH and EVICT */
 	char *page;	/* readable, writable, and nothing behind it */
 	char *image;	/* a good one */
 	size_t image_len;
@@ -106,6 +108,11 @@ static void fill(const struct sized_call *call, struct _test_data_abi *self,
 	} else if (call->cmd == KAPF_GET_QUEUES) {
 		((struct kapf_get_queues *)arg)->queue_size =
 			sizeof(struct kapf_queue_info);
+	} else if (call->cmd == KAPF_EVICT) {
+		close(self->fresh);
+		self->fresh = open_session(1);
+		((struct kapf_evict *)arg)->session =
+			last_session(self->control);
 	} else if (call->cmd == KAPF_SUBMIT) {
 		((struct kapf_submit *)arg)->op_size = sizeof(struct kapf_op);
 		((struct kapf_submit *)arg)->event_size =
@@ -451,7 +458,7 @@ TEST_F(abi, calls_of_the_other_node)
 		if (row->cmd == KAPF_ATTACH)
 			EXPECT_EQ(-ENOTTY, call(self->control, row->cmd, buf));
 		if (row->cmd == KAPF_SET_CONFIG ||
-		    row->cmd == KAPF_SET_MODE ||
+		    row->cmd == KAPF_SET_MODE || row->cmd == KAPF_EVICT ||
 		    row->cmd == KAPF_GET_STATS || row->cmd == KAPF_GET_SESSIONS)
 			EXPECT_EQ(-ENOTTY, call(self->fd, row->cmd, buf));
 	}
@@ -464,8 +471,8 @@ TEST_F(abi, unknown_calls)
 	const unsigned long known[] = {
 		KAPF_GET_INFO, KAPF_ATTACH, KAPF_FINISH, KAPF_CANCEL,
 		KAPF_SUBMIT, KAPF_GET_CONFIG, KAPF_SET_CONFIG, KAPF_SET_MODE,
-		KAPF_GET_STATS,
-		KAPF_GET_REQUESTS, KAPF_GET_SESSIONS, KAPF_GET_QUEUES,
+		KAPF_GET_STATS, KAPF_GET_REQUESTS, KAPF_GET_SESSIONS,
+		KAPF_GET_QUEUES, KAPF_EVICT,
 	};
 	struct kapf_op op = request(0, schema_id(self->control, "test"));
 	char buf[256] = "";

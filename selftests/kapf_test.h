@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -526,6 +527,44 @@ static inline int waiter_join(struct waiter *waiter)
 }
 
 /*
+ * A file on its way between two processes is open, and nobody's.
+ */
+
+static inline void send_file(int sock, int fd)
+{
+	char room[CMSG_SPACE(sizeof(fd))] = "";
+	struct iovec iov = { .iov_base = "", .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = room, .msg_controllen = sizeof(room),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
+	if (sendmsg(sock, &msg, 0) != 1)
+		die("sendmsg");
+}
+
+static inline int receive_file(int sock)
+{
+	char room[CMSG_SPACE(sizeof(int))], byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = room, .msg_controllen = sizeof(room),
+	};
+	int fd;
+
+	if (recvmsg(sock, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
+		die("recvmsg");
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/*
  * Statistics
  */
 
@@ -611,6 +650,23 @@ static inline __u64 stat_seats(const struct kapf_level_stats *stats)
 static inline bool await_seats(int control, __u64 nr)
 {
 	return await_stat(control, stat_seats, nr);
+}
+
+/* The session that attached last. */
+static inline __u64 last_session(int control)
+{
+	struct kapf_session_info infos[64];
+	struct kapf_get_sessions get = {
+		.size = sizeof(get),
+		.session_size = sizeof(infos[0]),
+		.nr = ARRAY_SIZE(infos),
+		.sessions = (uintptr_t)infos,
+	};
+
+	errno = -call(control, KAPF_GET_SESSIONS, &get);
+	if (errno || !get.nr)
+		die("GET_SESSIONS");
+	return infos[get.nr - 1].session;
 }
 
 /* Its status */

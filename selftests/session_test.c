@@ -4,8 +4,6 @@
  * closes the file or dies, at once and all of them, whoever else has a copy of
  * the file; and nobody else can use it.
  */
-#include <sys/socket.h>
-
 #include "kapf_test.h"
 
 FIXTURE(session) {
@@ -331,40 +329,6 @@ TEST_F(session, close_while_another_process_has_the_file)
 	EXPECT_IDLE();
 	EXPECT_EQ(0, kill(pid, 0));
 	kill_and_reap(pid);
-}
-
-static void send_file(int sock, int fd)
-{
-	char room[CMSG_SPACE(sizeof(fd))] = "";
-	struct iovec iov = { .iov_base = "", .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = room, .msg_controllen = sizeof(room),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	if (sendmsg(sock, &msg, 0) != 1)
-		die("sendmsg");
-}
-
-static int receive_file(int sock)
-{
-	char room[CMSG_SPACE(sizeof(int))], byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = room, .msg_controllen = sizeof(room),
-	};
-	int fd;
-
-	if (recvmsg(sock, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
-		die("recvmsg");
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	return fd;
 }
 
 /* Threads that are at work when the file is closed under them. */

@@ -294,6 +294,42 @@ TEST_F(trace, log_is_limited)
 	EXPECT_GE(30, lines);
 }
 
+TEST_F(trace, eviction_is_told_of)
+{
+	int fd = open_session(1);
+	struct kapf_evict evict = {
+		.size = sizeof(evict), .session = last_session(self->control),
+	};
+	char wanted[128];
+	const char *line;
+	char *text;
+
+	ASSERT_EQ(KAPF_EXECUTE, admit(fd, 0, self->schema));
+	ASSERT_EQ(0, call(self->control, KAPF_EVICT, &evict));
+	snprintf(wanted, sizeof(wanted),
+		 "kapf0: session %llu of server selftest evicted by process %d (trace_test), user 0\n",
+		 evict.session, getpid());
+	line = logged(self, "evicted");
+	ASSERT_NE(NULL, line);
+	EXPECT_EQ(0, strncmp(line, wanted, strlen(wanted))) {
+		TH_LOG("%s", line);
+	}
+	close(fd);
+
+	/* Evicted and closed, it has ended once. */
+	read_trace(self);
+	text = self->text;
+	do
+		line = next_event(&text);
+	while (*line && strncmp(line, "kapf_session_end:", 17));
+	EXPECT_EQ(1, field(line, "requests"));
+	EXPECT_EQ(1, field(line, "seats"));
+	do
+		line = next_event(&text);
+	while (*line && strncmp(line, "kapf_session_end:", 17));
+	EXPECT_EQ('\0', *line);
+}
+
 TEST_F(trace, configuration_is_told_of)
 {
 	char wanted[128];

@@ -47,6 +47,7 @@
 #define KAPF_GET_CONFIG   _IO(KAPF_IOC_TYPE, 0x10) /* struct kapf_get_config */
 #define KAPF_SET_CONFIG   _IO(KAPF_IOC_TYPE, 0x11) /* struct kapf_set_config */
 #define KAPF_SET_MODE     _IO(KAPF_IOC_TYPE, 0x12) /* struct kapf_set_mode */
+#define KAPF_EVICT        _IO(KAPF_IOC_TYPE, 0x13) /* struct kapf_evict */
 #define KAPF_GET_STATS    _IO(KAPF_IOC_TYPE, 0x20) /* struct kapf_get_stats */
 #define KAPF_GET_REQUESTS _IO(KAPF_IOC_TYPE, 0x21) /* struct kapf_get_requests */
 #define KAPF_GET_SESSIONS _IO(KAPF_IOC_TYPE, 0x22) /* struct kapf_get_sessions */
@@ -1015,6 +1016,34 @@ struct kapf_get_sessions {
 	__u32 reserved;
 	__aligned_u64 sessions;
 	__aligned_u64 cursor;
+};
+
+/**
+ * struct kapf_evict - KAPF_EVICT: end a session from outside (control node, open
+ *	for writing)
+ * @size: sizeof(struct kapf_evict)
+ * @reserved: zero
+ * @session: its number
+ * @requests: out: requests that held seats, executing or lingering
+ * @waiting: out: requests that have left their queues
+ * @seats: out: that came back
+ *
+ * When the call returns, the session holds and waits for nothing, whatever its
+ * process is doing, even if it is stopped.  All calls of the process on the file,
+ * also those that sleep, return -ESHUTDOWN, and poll(2) says POLLHUP, as after any
+ * other end of a session.  The file stays open, and the session counts as one of
+ * its user until it is closed.
+ *
+ * Errors: -EINVAL, -ENOENT (no session has this number, or it has ended), -EPERM
+ * (the file is not open for writing), -EINTR (nothing has happened).
+ */
+struct kapf_evict {
+	__u32 size;
+	__u32 reserved;
+	__aligned_u64 session;
+	__u32 requests;
+	__u32 waiting;
+	__aligned_u64 seats;
 };
 
 /**
