@@ -367,6 +367,31 @@ TEST_F(session, is_shared_by_threads)
 		  level_stats(self->control, "test").dispatched);
 }
 
+/* Whoever waits for a slot, or for a seat, learns that there will be none. */
+TEST_F(session, evicted)
+{
+	struct kapf_work work = { .initial_seats = 100 };
+	__u64 number = last_session(self->control);
+	struct kapf_evict evicted;
+	struct kapf_error err;
+	struct admitter second;
+
+	ASSERT_EQ(0, kapf_admit(self->session, &digest, &work, 0,
+				&self->ticket));
+	admitter_start(&second, self->session, 0);
+	sleep_ms(100);
+	EXPECT_EQ(0, kapf_evict(self->control, number, &evicted, &err));
+	EXPECT_EQ(1, evicted.requests);
+	EXPECT_EQ(100, evicted.seats);
+	EXPECT_EQ(variant->slots == 1 ? 0 : 1, evicted.waiting);
+	EXPECT_EQ(-ESHUTDOWN, kapf_finish(self->session, &self->ticket));
+	pthread_join(second.thread, NULL);
+	EXPECT_EQ(-ESHUTDOWN, second.ret);
+	EXPECT_LT(second.waited, 5000 * MSEC);
+	EXPECT_EQ(-ENOENT, kapf_evict(self->control, number, NULL, &err));
+	EXPECT_NE(NULL, strstr(err.text, "there is none of this number"));
+}
+
 TEST_F(session, belongs_to_its_process)
 {
 	int status;
@@ -470,6 +495,22 @@ TEST_F(async, no_slot_is_left)
 				 &self->decisions, &ticket));
 	EXPECT_EQ(KAPF_QUEUED, ticket.verdict);
 	EXPECT_EQ(self->tickets[2].slot, ticket.slot);
+}
+
+/* All slots are taken, and nobody will ever be told of the third. */
+TEST_F(async, evicted)
+{
+	struct kapf_ticket ticket;
+
+	EXPECT_EQ(0, kapf_evict(self->control, last_session(self->control),
+				NULL, NULL));
+	EXPECT_EQ(POLLHUP, poll_now(self->fd) & POLLHUP);
+	EXPECT_EQ(-ESHUTDOWN, kapf_pump(self->session));
+	EXPECT_EQ(-ESHUTDOWN, kapf_submit(self->session, &digest, NULL, 0,
+					  decided, &self->decisions, &ticket));
+	EXPECT_EQ(-ESHUTDOWN, kapf_admit(self->session, &digest, NULL, MSEC,
+					 &ticket));
+	EXPECT_EQ(0, self->decisions.nr);
 }
 
 TEST_F(async, told_of_the_time_out)

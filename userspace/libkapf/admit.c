@@ -4,6 +4,7 @@
  * decision, which the caller waits for or is told of, and its end.
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -70,6 +71,16 @@ static int ask(struct request *request)
 	return ret < 0 ? -errno : ret;
 }
 
+/* There is no slot.  What has ended gives none back, and decides nothing. */
+static int refuse_slot(const struct request *request)
+{
+	struct pollfd poller = { .fd = request->session->fd };
+
+	if (poll(&poller, 1, 0) == 1 && poller.revents & POLLHUP)
+		return -ESHUTDOWN;
+	return request->pending ? -EBUSY : KAPF_TIME_OUT | 1 << 8; /* 1 s */
+}
+
 /*
  * Ask in a free slot until there is a decision, or the request waits and the
  * caller does not.  A slot that the kernel still holds, since the timer that
@@ -86,9 +97,7 @@ static int decide(struct request *request)
 	do {
 		slot = slots_take(&session->slots, until);
 		if (slot < 0)
-			return request->pending ?
-				       -EBUSY :
-				       KAPF_TIME_OUT | 1 << 8; /* 1 s */
+			return refuse_slot(request);
 		request->op.slot = slot;
 		request->ticket->slot = slot;
 		if (request->pending) {
@@ -264,7 +273,10 @@ int kapf_finish(struct kapf_session *session, const struct kapf_ticket *ticket)
 	int ret = ioctl(session->fd, KAPF_FINISH, (unsigned long)ticket->slot);
 
 	if (ret < 0)
-		return -errno;
-	slots_put(&session->slots, ticket->slot, ret * NSEC_PER_MSEC);
+		ret = -errno;
+	/* Who waits for a slot is to ask, and hear that the session has ended. */
+	if (ret >= 0 || ret == -ESHUTDOWN)
+		slots_put(&session->slots, ticket->slot,
+			  ret > 0 ? ret * NSEC_PER_MSEC : 0);
 	return ret;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * libkapf: what a server needs to be admitted by kapf, and what a tool needs to
- * configure it.
+ * libkapf: what a server needs to be admitted by kapf, and a tool to configure it.
  *
  * A server opens a session, describes each request, calls kapf_admit() before
  * it serves the request and kapf_finish() after.  The session reads the
@@ -558,8 +557,7 @@ struct kapf_configuration {
 };
 
 /**
- * kapf_config_new() - a configuration with the mandatory objects and the default
- *	limits of 400 and 200 requests in flight
+ * kapf_config_new() - the mandatory objects, and the limits of a kube-apiserver
  *
  * Return: NULL when memory is short.
  */
@@ -612,8 +610,7 @@ void kapf_config_nominal(struct kapf_configuration *config);
  * @fd: of a submit node that is attached, or of a control node
  * @err: says why it failed; may be NULL
  *
- * Return: 0, or an errno of KAPF_GET_CONFIG; -EPROTO for an image that makes no
- * sense.
+ * Return: 0, or an errno of KAPF_GET_CONFIG; -EPROTO: the image makes no sense.
  */
 int kapf_config_read(struct kapf_configuration **config, int fd,
 		     struct kapf_error *err);
@@ -629,6 +626,18 @@ int kapf_config_read(struct kapf_configuration **config, int fd,
  */
 int kapf_config_write(struct kapf_configuration *config, int fd,
 		      struct kapf_error *err);
+
+/**
+ * kapf_evict() - end the session of a server, as KAPF_EVICT does
+ * @fd: of a control node, open for writing
+ * @session: its number
+ * @evicted: out, if it was ended: what came back; may be NULL
+ * @err: says why it failed; may be NULL
+ *
+ * Return: 0, or an errno of KAPF_EVICT.
+ */
+int kapf_evict(int fd, uint64_t session, struct kapf_evict *evicted,
+	       struct kapf_error *err);
 
 /**
  * kapf_config_level() - find a level by name
