@@ -3,62 +3,16 @@
 #
 # selftests/kapfctl/guest_test.sh: kapfctl against the module, as root on a
 # machine that has just loaded it.  Wants kapfctl, hold and attach in PATH,
-# tap.sh and the directory manifests beside it.  Prints TAP.
+# tap.sh, guest.sh and the directory manifests beside it.  Prints TAP.
 set -eu
 dir=$(dirname "$0")
 # shellcheck source=tap.sh
 . "$dir/tap.sh"
+# shellcheck source=guest.sh
+. "$dir/guest.sh"
 
 level=prioritylevelconfiguration.flowcontrol.apiserver.k8s.io
 schema=flowschema.flowcontrol.apiserver.k8s.io
-
-# queue_level NAME SHARES QUEUES, user_schema NAME PRECEDENCE LEVEL USER
-queue_level() {
-	cat <<END
-apiVersion: flowcontrol.apiserver.k8s.io/v1
-kind: PriorityLevelConfiguration
-metadata:
-  name: $1
-spec:
-  type: Limited
-  limited:
-    nominalConcurrencyShares: $2
-    borrowingLimitPercent: 0
-    limitResponse:
-      type: Queue
-      queuing:
-        queues: $3
-        handSize: 1
-        queueLengthLimit: 50
-END
-}
-
-user_schema() {
-	cat <<END
-apiVersion: flowcontrol.apiserver.k8s.io/v1
-kind: FlowSchema
-metadata:
-  name: $1
-  labels:
-    team: $1
-spec:
-  matchingPrecedence: $2
-  priorityLevelConfiguration:
-    name: $3
-  distinguisherMethod:
-    type: ByUser
-  rules:
-  - subjects:
-    - kind: User
-      user:
-        name: $4
-    resourceRules:
-    - verbs: ["*"]
-      apiGroups: ["*"]
-      resources: ["*"]
-      namespaces: ["*"]
-END
-}
 
 generation() {
 	kapfctl status | sed -n 's/^Generation: *//p'

@@ -55,23 +55,23 @@ dry_run() {
 
 run "$kapfctl" --help
 exits "--help is done" 0
-for command in apply lint get classify dump status odds; do
+for command in apply lint get classify dump status odds sessions evict; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
-for command in apply lint get classify dump status odds; do
+for command in apply lint get classify dump status odds sessions evict; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"
 	says "$command --help shows --device" out "--device PATH"
 	empty "$command --help says nothing on stderr" err
-	[ "$command" = apply ] ||
-		says "$command --help shows -o" out "-o, --output FORMAT"
+	case $command in
+	apply | evict) lacks "$command has no -o" out --output ;;
+	*) says "$command --help shows -o" out "-o, --output FORMAT" ;;
+	esac
 done
-run "$kapfctl" apply --help
-lacks "apply has no -o" out -o
 
 for program in kapf-demo kapf-demo-server kapf-demo-agents \
 	kapf-demo-heartbeats kapf-demo-report; do
@@ -120,6 +120,12 @@ refuses_to_run '"foo" is too much' dump queues foo
 refuses_to_run '--details goes with requests' dump priority-levels --details
 refuses_to_run '--details goes with requests' dump queues --details
 refuses_to_run '"now" is too much' status now
+refuses_to_run '"now" is too much' sessions now
+refuses_to_run 'the number of a session is missing' evict --dry-run
+for number in web -1 '' 1x 99999999999999999999; do
+	refuses_to_run "\"$number\" is not the number of a session" \
+		evict -- 1 "$number"
+done
 refuses_to_run '--user is missing' classify --verb get --path /
 refuses_to_run '--tenant "Blue" is not accepted: must be 1 to 63 of' \
 	classify --user a --tenant Blue --verb get --path /
@@ -164,6 +170,7 @@ for format in wide yam or ''; do
 	refuses_to_run "-o \"$format\" is not accepted: must be json or yaml" \
 		get fs --output="$format"
 done
+refuses_to_run '-o "yaml" is not accepted: must be json or wide' sessions -o yaml
 refuses_to_run "invalid option -- 'o'" apply --defaults -o json
 refuses_to_run "unrecognized option '--output=json'" apply --output=json
 refuses_to_run "option requires an argument -- 'o'" status -o
@@ -171,7 +178,7 @@ refuses_to_run "option requires an argument -- 'o'" status -o
 # No device
 
 for command in "apply --defaults" "get fs" "dump requests" "dump queues" status \
-	"classify --user alice --verb get --path /"; do
+	"classify --user alice --verb get --path /" sessions "evict 1"; do
 	# shellcheck disable=SC2086
 	run "$kapfctl" --device "$tmp/none" $command
 	exits "refused without a device: $command" 1

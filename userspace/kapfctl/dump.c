@@ -308,13 +308,9 @@ static void add_request(struct grid *grid, const struct row *rows, size_t at,
 /* How long a request has been, or was, in its queue, by a clock that is set. */
 static uint64_t wait_of(const struct kapf_request_info *request)
 {
-	struct timespec now;
-	uint64_t end = request->start;
+	uint64_t end = request->start ? request->start :
+					time_now(CLOCK_REALTIME);
 
-	if (!end) {
-		clock_gettime(CLOCK_REALTIME, &now);
-		end = now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-	}
 	return end < request->arrival ? 0 : end - request->arrival;
 }
 

@@ -52,22 +52,8 @@ void grid_cells(struct grid *grid, const char *const *cells, size_t nr)
  */
 void grid_text(struct grid *grid, const char *text)
 {
-	char *cell = need(malloc(4 * strlen(text) + 1)), *end = cell;
-	uint32_t code;
-	size_t len;
+	char *cell = make_printable(text, ",\\");
 
-	while (*text) {
-		len = decode(text, &code);
-		if (!len || !is_printable(code) || *text == ',' ||
-		    *text == '\\') {
-			end += sprintf(end, "\\x%02x", (unsigned char)*text);
-			len = 1;
-		} else {
-			end = mempcpy(end, text, len);
-		}
-		text += len;
-	}
-	*end = '\0';
 	grid_cell(grid, "%s", cell);
 	free(cell);
 }

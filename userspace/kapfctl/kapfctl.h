@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "libkapf.h"
 
@@ -47,7 +48,8 @@ enum {
  * @help: the text of --help, but for the common options
  * @brief: short options, but for the common ones; NULL: none
  * @options: options, but for the common ones, as of getopt_long(3); NULL: none
- * @formats: what -o takes, "json" or "json or yaml"; NULL: there is no -o
+ * @formats: what -o takes, "json", and "or yaml" or "or wide"; NULL: there is no
+ *	-o
  * @main: do it; returns the exit status
  */
 struct command {
@@ -60,14 +62,19 @@ struct command {
 	int (*main)(int argc, char **argv);
 };
 
-/* apply.c, classify.c, dump.c, get.c, lint.c, odds.c, status.c */
+/*
+ * apply.c, classify.c, dump.c, evict.c, get.c, lint.c, odds.c, sessions.c,
+ * status.c
+ */
 extern const struct command apply_command;
 extern const struct command classify_command;
 extern const struct command dump_command;
+extern const struct command evict_command;
 extern const struct command get_command;
 extern const struct command lint_command;
 extern const struct command mode_command;
 extern const struct command odds_command;
+extern const struct command sessions_command;
 extern const struct command status_command;
 
 /* main.c */
@@ -206,6 +213,18 @@ struct json_object *level_object(const struct kapf_priority_level *level);
 struct json_object *schema_object(const struct kapf_flow_schema *schema);
 struct json_object *list_of(struct json_object *items);
 
+/* process.c */
+
+/* Room for the command of a process, and for the name of a user. */
+#define PROCESS_ROOM 64
+#define USER_ROOM 64
+
+void process_name(char name[PROCESS_ROOM], uint32_t pid);
+void user_name(char name[USER_ROOM], uint32_t uid);
+
+/* sessions.c */
+struct json_object *session_tree(const struct kapf_session_info *session);
+
 /* table.c */
 
 /* What a table shows where there is nothing. */
@@ -221,11 +240,17 @@ bool table_print(struct libscols_table *table);
 /* Room for a point in time as text. */
 #define TIME_ROOM 64
 
+/* Room for a length of time as text. */
+#define AGE_ROOM 32
+
 size_t decode(const char *text, uint32_t *code);
 char *make_valid(const char *text);
+char *make_printable(const char *text, const char *escaped);
 bool is_printable(uint32_t code);
 void format_fraction(char *end, uint64_t part, int digits);
 void format_time(char text[TIME_ROOM], uint64_t ns);
+void format_age(char text[AGE_ROOM], uint64_t ns);
+uint64_t time_now(clockid_t clock);
 
 /* tree.c */
 struct json_object *tree_map(void);

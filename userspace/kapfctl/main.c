@@ -20,6 +20,8 @@ static const struct command *const commands[] = {
 	&dump_command,
 	&status_command,
 	&mode_command,
+	&sessions_command,
+	&evict_command,
 	&odds_command,
 };
 
@@ -42,8 +44,8 @@ static const struct command program = {
 "       kapfctl --version\n"
 "\n"
 "Configures kapf, Kubernetes API Priority and Fairness in the kernel, and looks\n"
-"into it.  Exit status: 0 done, 1 refused, 2 wrongly typed.  All but\n"
-"apply print JSON with -o json; the --help of each names the keys.\n"
+"into it.  Exit status: 0 done, 1 refused, 2 wrongly typed.  All but apply and\n"
+"evict print JSON with -o json; the --help of each names the keys.\n"
 "\n",
 	.brief = "+",
 	.options = program_options,
@@ -131,7 +133,8 @@ static void take_format(const struct command *command, const char *format)
 {
 	/* All have JSON. */
 	if (strcmp(format, "json") &&
-	    (strcmp(format, "yaml") || !strstr(command->formats, format)))
+	    ((strcmp(format, "yaml") && strcmp(format, "wide")) ||
+	     !strstr(command->formats, format)))
 		exit(usage_error(command, "-o \"%s\" is not accepted: must be %s",
 				 format, command->formats));
 	output_format = format;

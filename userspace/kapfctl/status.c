@@ -101,29 +101,6 @@ static void print_sessions(const struct kapf_session_info *sessions, size_t nr)
 }
 
 static struct json_object *
-session_tree(const struct kapf_session_info *session)
-{
-	struct json_object *tree = tree_map();
-
-	tree_add(tree, "server", tree_text(session->server));
-	tree_add(tree, "tenant",
-		 *session->tenant ? tree_text(session->tenant) : NULL);
-	tree_add(tree, "session", tree_number(session->session));
-	tree_add(tree, "pid", tree_number(session->pid));
-	tree_add(tree, "uid", tree_number(session->uid));
-	tree_add(tree, "slots", tree_number(session->slots));
-	tree_add(tree, "seats_in_use", tree_number(session->seats_in_use));
-	tree_add(tree, "executing_requests",
-		 tree_number(session->executing_requests));
-	tree_add(tree, "waiting_requests",
-		 tree_number(session->waiting_requests));
-	tree_add(tree, "lingering_requests",
-		 tree_number(session->lingering_requests));
-	tree_add(tree, "attached_at", tree_time(session->attached));
-	return tree;
-}
-
-static struct json_object *
 status_tree(const struct state *state,
 	    const struct kapf_session_info *sessions, size_t nr)
 {

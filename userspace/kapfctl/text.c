@@ -66,6 +66,35 @@ bool is_printable(uint32_t code)
 }
 
 /**
+ * make_printable() - text that can be shown, out of any
+ * @text: of which what is not UTF-8 or could command a terminal is written as
+ *	\xHH, byte by byte
+ * @escaped: ASCII characters that are, too
+ *
+ * Return: to be freed, never NULL.
+ */
+char *make_printable(const char *text, const char *escaped)
+{
+	char *printable = need(malloc(4 * strlen(text) + 1));
+	char *end = printable;
+	uint32_t code;
+	size_t len;
+
+	while (*text) {
+		len = decode(text, &code);
+		if (!len || !is_printable(code) || strchr(escaped, *text)) {
+			end += sprintf(end, "\\x%02x", (unsigned char)*text);
+			len = 1;
+		} else {
+			end = mempcpy(end, text, len);
+		}
+		text += len;
+	}
+	*end = '\0';
+	return printable;
+}
+
+/**
  * format_fraction() - a fraction without the zeros at its end: "" or ".5"
  * @end: out: of what stands before it
  * @part: the fraction
@@ -94,4 +123,35 @@ void format_time(char text[TIME_ROOM], uint64_t ns)
 	len = strftime(text, TIME_ROOM, "%Y-%m-%dT%H:%M:%S", &utc);
 	format_fraction(text + len, ns % NSEC_PER_SEC, 9);
 	strcat(text, "Z");
+}
+
+/**
+ * format_age() - a length of time in two or three digits and a unit
+ * @text: out
+ * @ns: how long
+ */
+void format_age(char text[AGE_ROOM], uint64_t ns)
+{
+	const unsigned int minute = 60, hour = 60 * minute, day = 24 * hour;
+	const unsigned long long seconds = ns / NSEC_PER_SEC;
+
+	if (seconds < 10)
+		sprintf(text, "%.1fs", ns / (double)NSEC_PER_SEC);
+	else if (seconds < 2 * minute)
+		sprintf(text, "%llus", seconds);
+	else if (seconds < 2 * hour)
+		sprintf(text, "%llum", seconds / minute);
+	else if (seconds < 2 * day)
+		sprintf(text, "%lluh", seconds / hour);
+	else
+		sprintf(text, "%llud", seconds / day);
+}
+
+/* time_now() - what a clock shows, in ns */
+uint64_t time_now(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
