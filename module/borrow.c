@@ -17,7 +17,6 @@
 #include <linux/math64.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/timer.h>
 #include <linux/workqueue.h>
 
 #include "borrow.h"
@@ -27,9 +26,6 @@
 
 /* How often what drains is looked at. */
 #define KAPF_REAP_NS (100 * NSEC_PER_MSEC)
-
-/* How often the demand for exempt seats is looked at, when not all is idle. */
-#define KAPF_SAMPLE_MS 10
 
 /* What is not configured is unlimited, in the engine as in the image. */
 static_assert(KAPF_BORROWING_UNSET == KAPF_BORROWING_UNLIMITED);
@@ -213,15 +209,6 @@ static void kapf_borrow_work(struct work_struct *work)
 	mutex_unlock(&instance->config_lock);
 }
 
-static void kapf_borrow_sample(struct timer_list *timer)
-{
-	struct kapf_instance *instance =
-		container_of(timer, struct kapf_instance, sampler);
-
-	kapf_exempt_sample(instance->exempt, ktime_get_ns());
-	mod_timer(timer, jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
-}
-
 /**
  * kapf_borrow_init() - let limits move
  * @instance: with its first configuration
@@ -236,8 +223,6 @@ int kapf_borrow_init(struct kapf_instance *instance)
 	if (!instance->parts)
 		return -ENOMEM;
 	INIT_DELAYED_WORK(&instance->borrow, kapf_borrow_work);
-	timer_setup(&instance->sampler, kapf_borrow_sample, TIMER_DEFERRABLE);
-	mod_timer(&instance->sampler, jiffies);
 	mutex_lock(&instance->config_lock);
 	kapf_borrow_update(instance);
 	mutex_unlock(&instance->config_lock);
@@ -251,6 +236,5 @@ int kapf_borrow_init(struct kapf_instance *instance)
 void kapf_borrow_destroy(struct kapf_instance *instance)
 {
 	cancel_delayed_work_sync(&instance->borrow);
-	del_timer_sync(&instance->sampler);
 	kvfree(instance->parts);
 }

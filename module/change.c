@@ -441,8 +441,6 @@ static void kapf_commit_levels(struct kapf_change *change)
 	for (i = 0; i < change->next->nr_levels; i++) {
 		struct kapf_level *level = change->levels[i].level;
 
-		if (level->exempt)
-			instance->exempt = level;
 		if (change->levels[i].is_new)
 			level->qs.seats = kapf_initial_limit(&level->limits);
 	}

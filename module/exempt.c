@@ -2,13 +2,75 @@
 /*
  * An exempt level refuses nobody, so that it needs no lock and no common
  * counters; only additional latencies take its lock.
+ *
+ * Its demand is sampled, as it would cost more to tell of each change than a
+ * change does.  The first request starts that, and a sample of nothing ends it:
+ * an idle machine sleeps, but one that is busy elsewhere, while the CPU sleeps
+ * that took a request, misses nothing.
  */
 
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
+#include <linux/timer.h>
 
 #include "level.h"
 #include "trace.h"
+
+/* How often its demand is looked at. */
+#define KAPF_SAMPLE_MS 10
+
+/*
+ * One more sample follows the first of nothing: until then whoever has seen
+ * @sampled set is in the sum.
+ */
+static void kapf_exempt_sampler_fire(struct timer_list *timer)
+{
+	struct kapf_level *level = container_of(timer, struct kapf_level,
+						sampler);
+	bool sampled = READ_ONCE(level->sampled);
+	bool demand = kapf_exempt_sample(level, ktime_get_ns());
+
+	WRITE_ONCE(level->sampled, demand);
+	if (demand || sampled)
+		mod_timer(timer, jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
+}
+
+static noinline void kapf_exempt_start_sampler(struct kapf_level *level,
+					       u64 now)
+{
+	WRITE_ONCE(level->sampled, true);
+	kapf_exempt_sample(level, now);
+	mod_timer(&level->sampler,
+		  jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
+}
+
+/**
+ * kapf_exempt_init() - make a new level exempt
+ * @level: zeroed
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int kapf_exempt_init(struct kapf_level *level)
+{
+	level->exempt = alloc_percpu_gfp(struct kapf_exempt_tally,
+					 GFP_KERNEL_ACCOUNT);
+	if (!level->exempt)
+		return -ENOMEM;
+	timer_setup(&level->sampler, kapf_exempt_sampler_fire, 0);
+	return 0;
+}
+
+/**
+ * kapf_exempt_destroy() - undo kapf_exempt_init()
+ * @level: that nobody can reach any more
+ */
+void kapf_exempt_destroy(struct kapf_level *level)
+{
+	del_timer_sync(&level->sampler);
+	free_percpu(level->exempt);
+}
 
 /**
  * kapf_exempt_admit() - a request arrives
@@ -29,6 +91,8 @@ u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot, u64 now)
 	this_cpu_add(level->exempt->seats_taken, width);
 	this_cpu_inc(tally->dispatched);
 	this_cpu_add(tally->seats_taken, width);
+	if (unlikely(!READ_ONCE(level->sampled)))
+		kapf_exempt_start_sampler(level, now);
 	trace_kapf_dispatch(slot, now, now);
 	return KAPF_EXECUTE;
 }
@@ -120,15 +184,17 @@ void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
  * @level: exempt
  * @now: the time
  *
- * Nobody is told of each change of it, which would cost more than a change does.
+ * Return: seats.
  */
-void kapf_exempt_sample(struct kapf_level *level, u64 now)
+u64 kapf_exempt_sample(struct kapf_level *level, u64 now)
 {
 	struct kapf_exempt_tally sum;
+	u64 seats;
 
 	kapf_exempt_sum(level->exempt, &sum);
+	seats = sum.seats_taken - sum.seats_released;
 	spin_lock_bh(&level->lock);
-	kapf_demand_set(&level->demand, sum.seats_taken - sum.seats_released,
-			now);
+	kapf_demand_set(&level->demand, seats, now);
 	spin_unlock_bh(&level->lock);
+	return seats;
 }

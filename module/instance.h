@@ -6,7 +6,6 @@
 #include <linux/list.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
-#include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <linux/kapf.h>
@@ -37,12 +36,10 @@ struct kapf_level;
  * @draining_schemas: those that live though the configuration has them no more
  * @nr_draining_schemas: how many
  * @drains: does anything drain, these or queues?
- * @exempt: the exempt level
  * @parts: scratch, for the adjustment of all levels
  * @fair_prop: FairProp of the last adjustment, see kapf_allocate()
  * @next_adjustment: when the next one is due
  * @borrow: sees to that
- * @sampler: samples the demand of the exempt level
  * @sessions_lock: protects the next three and the end of each session
  * @sessions: by ascending number; also those that have ended, while somebody
  *	still has their files
@@ -67,12 +64,10 @@ struct kapf_instance {
 	struct list_head draining_schemas;
 	u32 nr_draining_schemas;
 	bool drains;
-	struct kapf_level *exempt;
 	struct kapf_allocation *parts;
 	u64 fair_prop;
 	u64 next_adjustment;
 	struct delayed_work borrow;
-	struct timer_list sampler;
 	struct mutex sessions_lock; /* the next three */
 	struct list_head sessions;
 	u32 nr_sessions;

@@ -17,7 +17,6 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
-#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -500,13 +499,9 @@ struct kapf_level *kapf_level_create(bool exempt)
 
 	if (!level)
 		return NULL;
-	if (exempt) {
-		level->exempt = alloc_percpu_gfp(struct kapf_exempt_tally,
-						 GFP_KERNEL_ACCOUNT);
-		if (!level->exempt) {
-			kfree(level);
-			return NULL;
-		}
+	if (exempt && kapf_exempt_init(level)) {
+		kfree(level);
+		return NULL;
 	}
 	spin_lock_init(&level->lock);
 	level->qs.dispatched = kapf_level_dispatched;
@@ -530,7 +525,8 @@ void kapf_level_destroy(struct kapf_level *level)
 	kapf_deadlines_destroy(&level->lingers);
 	kvfree(level->qs.queues);
 	kvfree(level->config);
-	free_percpu(level->exempt);
+	if (level->exempt)
+		kapf_exempt_destroy(level);
 	kfree(level);
 }
 

@@ -3,6 +3,7 @@
 #define KAPF_LEVEL_H
 
 #include <linux/spinlock.h>
+#include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/kapf.h>
 
@@ -167,6 +168,8 @@ struct kapf_exempt_tally {
  * @retry_after: what refused clients are told
  * @wakeups: where the engine's dispatches are noted, while the lock is held
  * @exempt: NULL: the level is limited
+ * @sampled: the demand of an exempt level is being looked at; a hint
+ * @sampler: does so
  * @id: for user space
  * @unchecked: events since its queues were recounted, with KAPF_DEBUG
  * @config: as it was configured, with its metadata
@@ -188,6 +191,8 @@ struct kapf_level {
 	struct kapf_retry_after retry_after;
 	struct kapf_wakeups *wakeups;
 	struct kapf_exempt_tally __percpu *exempt;
+	bool sampled;
+	struct timer_list sampler;
 	u32 id;
 	u32 unchecked;
 	struct kapf_config_level *config;
@@ -261,13 +266,15 @@ void kapf_schema_destroy(struct kapf_schema *schema);
 bool kapf_schema_idle(struct kapf_schema *schema);
 
 /* exempt.c: what of it is otherwise where nobody is refused */
+int kapf_exempt_init(struct kapf_level *level);
+void kapf_exempt_destroy(struct kapf_level *level);
 u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 		      u64 now);
 u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 		       bool linger, u64 now);
 void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,
 			 u64 now);
-void kapf_exempt_sample(struct kapf_level *level, u64 now);
+u64 kapf_exempt_sample(struct kapf_level *level, u64 now);
 void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 		     struct kapf_exempt_tally *sum);
 

@@ -771,7 +771,7 @@ struct kapf_observed {
  * In mode observe what waits, lingers and holds seats is what would do so.
  *
  * The formulas of the limits are those of KEP-1040, "Dispatching"; an exempt
- * level's demand is looked at every 10 ms, or less often on an idle machine.
+ * level's demand is looked at every 10 ms while there is any.
  */
 struct kapf_level_stats {
 	__u32 id;
