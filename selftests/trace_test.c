@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Seen from outside: the tracepoints of a request's life and of the end of a
- * session, and what the kernel's log says.
+ * Seen from outside: the tracepoints of a request's life, of the end of a session
+ * and of limits that move, and what the kernel's log says.
  */
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -39,6 +39,8 @@ FIXTURE_SETUP(trace)
 		ASSERT_EQ(0, mount("tracefs", TRACING, "tracefs", 0, NULL));
 	write_file(TRACING "/trace", "");
 	write_file(TRACING "/events/kapf/enable", "1");
+	/* It comes at any time. */
+	write_file(TRACING "/events/kapf/kapf_adjust/enable", "0");
 	self->log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	ASSERT_LE(0, self->log);
 	lseek(self->log, 0, SEEK_END);
@@ -219,6 +221,71 @@ TEST_F(trace, refusals)
 		if (i == 2)
 			EXPECT_LE(30 * NSEC_PER_MSEC, field(line, "ns"));
 	}
+}
+
+static bool is_adjustment(const char *line,
+			  const struct kapf_level_stats *stats)
+{
+	if (!strncmp(line, "kapf_adjust:", 12) &&
+	    field(line, "instance") == 0 && field(line, "level") == stats->id &&
+	    field(line, "limit") == stats->current_seats &&
+	    field(line, "high_watermark") == stats->demand_high_watermark &&
+	    field(line, "smoothed") == (int)(stats->demand_smoothed >> 32) &&
+	    field(line, "target") == (int)(stats->target_seats >> 32))
+		return true;
+	fprintf(stderr, "# %s: not of %s, %u seats\n", line, stats->name,
+		stats->current_seats);
+	return false;
+}
+
+/* Each level is told of, in the configuration's order, when limits are judged. */
+TEST_F(trace, adjustments)
+{
+	struct kapf_op op = request(0, self->schema);
+	struct kapf_level_stats stats[3];
+	char *text, *image;
+	size_t len, i;
+	int lines = 0;
+
+	op.initial_seats = 3;
+	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	op = request(1, schema_id(self->control, "exempt"));
+	op.initial_seats = 2;
+	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	image = get_image(self->control, &len);
+	((struct kapf_config *)image)->adjustment_period_ms =
+		KAPF_MAX_ADJUSTMENT_PERIOD_MS;
+	ASSERT_EQ(0, set_bytes(self->control, image, len, NULL));
+	write_file(TRACING "/events/kapf/enable", "0");
+	write_file(TRACING "/trace", "");
+	write_file(TRACING "/events/kapf/kapf_adjust/enable", "1");
+	ASSERT_EQ(0, set_bytes(self->control, image, len, NULL));
+
+	stats[0] = level_stats(self->control, "exempt");
+	stats[1] = level_stats(self->control, "catch-all");
+	stats[2] = level_stats(self->control, "test");
+	EXPECT_EQ(2, stats[0].demand_high_watermark);
+	EXPECT_EQ(3, stats[2].demand_high_watermark);
+	EXPECT_LE(3ULL << 32, stats[2].demand_smoothed);
+	read_trace(self);
+	text = self->text;
+	for (i = 0; i < ARRAY_SIZE(stats); i++)
+		EXPECT_TRUE(is_adjustment(next_event(&text), &stats[i]));
+	EXPECT_STREQ("", next_event(&text));
+
+	/* Not before 100 ms are over, but then by themselves. */
+	((struct kapf_config *)image)->adjustment_period_ms = 100;
+	ASSERT_EQ(0, set_bytes(self->control, image, len, NULL));
+	write_file(TRACING "/trace", "");
+	for (i = 0; !lines && i < 1000; i++) {
+		sleep_ms(10);
+		read_trace(self);
+		text = self->text;
+		while (*next_event(&text))
+			lines++;
+	}
+	EXPECT_LE(3, lines);
+	free(image);
 }
 
 /* The first line of the log since the test's begin that contains @text. */
