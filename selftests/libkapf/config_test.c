@@ -298,8 +298,12 @@ static void test_replacing(void)
 	merge(config, first, NULL);
 	kapf_config_level(config, "x")->id = 5;
 	kapf_config_level(config, "x")->uid[0] = 6;
+	kapf_config_level(config, "x")->spec_generation = 3;
+	kapf_config_level(config, "x")->resource_version = 4;
 	kapf_config_schema(config, "x")->id = 7;
 	kapf_config_schema(config, "x")->uid[0] = 8;
+	kapf_config_schema(config, "x")->spec_generation = 1;
+	kapf_config_schema(config, "x")->resource_version = 2;
 	kapf_config_nominal(config);
 	ok(kapf_config_schema(config, "x")->dangling,
 	   "config: a schema dangles");
@@ -308,10 +312,12 @@ static void test_replacing(void)
 	level = kapf_config_level(config, "x");
 	schema = kapf_config_schema(config, "x");
 	ok(config->nr_levels == 3 && level->nominal_shares == 6 &&
-	   level->id == 5 && level->uid[0] == 6,
+	   level->id == 5 && level->uid[0] == 6 &&
+	   level->spec_generation == 3 && level->resource_version == 4,
 	   "config: a level is replaced, id and UID stay");
 	ok(config->nr_schemas == 3 && schema->precedence == 8 &&
-	   !schema->dangling && schema->id == 7 && schema->uid[0] == 8,
+	   !schema->dangling && schema->id == 7 && schema->uid[0] == 8 &&
+	   schema->spec_generation == 1 && schema->resource_version == 2,
 	   "config: a schema is replaced, id and UID stay");
 	kapf_config_free(config);
 }

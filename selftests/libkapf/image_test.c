@@ -91,10 +91,14 @@ static struct kapf_configuration *make_config(void)
 	for (size_t i = 0; i < config->nr_levels; i++) {
 		config->levels[i].id = i + 1;
 		config->levels[i].uid[15] = i + 2;
+		config->levels[i].spec_generation = i + 5;
+		config->levels[i].resource_version = i + (1ULL << 40);
 	}
 	for (size_t i = 0; i < config->nr_schemas; i++) {
 		config->schemas[i].id = i + 3;
 		config->schemas[i].uid[0] = i + 4;
+		config->schemas[i].spec_generation = i + 6;
+		config->schemas[i].resource_version = i + (2ULL << 40);
 	}
 	return config;
 }
@@ -118,7 +122,7 @@ static void test_there_and_back(void)
 	void *image, *again = NULL;
 	size_t len, again_len = 0;
 	const struct kapf_priority_level *level, *old;
-	const struct kapf_flow_schema *schema;
+	const struct kapf_flow_schema *schema, *old_schema;
 	int ret = kapf_image_encode(config, &image, &len, &err);
 
 	if (!ret)
@@ -133,12 +137,17 @@ static void test_there_and_back(void)
 	   level->borrowing_limit_percent == 0 && level->id == old->id &&
 	   level->nominal_seats == old->nominal_seats &&
 	   !memcmp(level->uid, old->uid, sizeof(old->uid)) &&
+	   level->spec_generation == old->spec_generation &&
+	   level->resource_version == old->resource_version &&
 	   !level->meta.file, "image: a level");
 	ok(has_pair(level->meta.annotations, "a", "/\xc3\xa9\n") &&
 	   has_pair(level->meta.labels, "l", "v"),
 	   "image: labels and annotations");
 	schema = kapf_config_schema(back, "x");
-	ok(schema->dangling && !strcmp(schema->level, "none") &&
+	old_schema = kapf_config_schema(config, "x");
+	ok(schema->spec_generation == old_schema->spec_generation &&
+	   schema->resource_version == old_schema->resource_version &&
+	   schema->dangling && !strcmp(schema->level, "none") &&
 	   schema->distinguisher == KAPF_BY_NAMESPACE &&
 	   schema->precedence == 1000 && !strcmp(schema->rules_json, "[]") &&
 	   !schema->meta.annotations && !schema->meta.labels,

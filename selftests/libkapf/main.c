@@ -50,6 +50,7 @@ int main(void)
 	test_schemas();
 	test_validation();
 	test_configurations();
+	test_maintenance();
 	test_classification();
 	test_covers();
 	test_requests();

@@ -157,6 +157,8 @@ static int do_all(void)
 	if (!ret)
 		ret = merge(config, manifest, NULL);
 	if (!ret)
+		ret = kapf_config_maintain(config);
+	if (!ret)
 		ret = kapf_image_encode(config, &image, &len, NULL);
 	if (!ret)
 		ret = kapf_image_decode(image, len, &back, NULL);

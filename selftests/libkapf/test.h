@@ -39,6 +39,7 @@ void test_levels(void);
 void test_schemas(void);
 void test_validation(void);
 void test_configurations(void);
+void test_maintenance(void);
 void test_classification(void);
 void test_covers(void);
 void test_requests(void);

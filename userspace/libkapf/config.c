@@ -110,6 +110,8 @@ void kapf_config_put_level(struct kapf_configuration *config,
 	}
 	new.id = old->id;
 	memcpy(new.uid, old->uid, sizeof(new.uid));
+	new.spec_generation = old->spec_generation;
+	new.resource_version = old->resource_version;
 	kapf_level_destroy(old);
 	*old = new;
 }
@@ -131,8 +133,39 @@ void kapf_config_put_schema(struct kapf_configuration *config,
 	}
 	new.id = old->id;
 	memcpy(new.uid, old->uid, sizeof(new.uid));
+	new.spec_generation = old->spec_generation;
+	new.resource_version = old->resource_version;
 	kapf_schema_destroy(old);
 	*old = new;
+}
+
+int kapf_config_remove_level(struct kapf_configuration *config,
+			     const char *name)
+{
+	struct kapf_priority_level *level = kapf_config_level(config, name);
+
+	if (!level)
+		return -ENOENT;
+	kapf_level_destroy(level);
+	memmove(level, level + 1, (char *)(config->levels + config->nr_levels) -
+				  (char *)(level + 1));
+	config->nr_levels--;
+	return 0;
+}
+
+int kapf_config_remove_schema(struct kapf_configuration *config,
+			      const char *name)
+{
+	struct kapf_flow_schema *schema = kapf_config_schema(config, name);
+
+	if (!schema)
+		return -ENOENT;
+	kapf_schema_destroy(schema);
+	memmove(schema, schema + 1,
+		(char *)(config->schemas + config->nr_schemas) -
+		(char *)(schema + 1));
+	config->nr_schemas--;
+	return 0;
 }
 
 static int compare_levels(const void *a, const void *b)

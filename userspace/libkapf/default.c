@@ -105,27 +105,9 @@ const struct kapf_default_schema *kapf_mandatory_schema(const char *name)
 	return NULL;
 }
 
-static int make_meta(struct kapf_meta *meta)
+bool kapf_is_mandatory(const char *name)
 {
-	struct json_object *yes = json_object_new_string("true");
-
-	meta->annotations = json_object_new_object();
-	if (!meta->annotations || !yes ||
-	    json_object_object_add(meta->annotations, KAPF_AUTOUPDATE, yes)) {
-		json_object_put(yes);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static bool is_kept(const struct kapf_meta *meta)
-{
-	struct json_object *value;
-
-	return meta->annotations &&
-	       json_object_object_get_ex(meta->annotations, KAPF_AUTOUPDATE,
-					 &value) &&
-	       !strcmp(json_object_get_string(value), "false");
+	return kapf_mandatory_schema(name);
 }
 
 static int put_level(struct kapf_configuration *config,
@@ -143,10 +125,11 @@ static int put_level(struct kapf_configuration *config,
 		.queue_length_limit = from->queue_length_limit,
 	};
 
-	if (old && is_kept(&old->meta))
+	if (old && !kapf_meta_autoupdate(&old->meta))
 		return 0;
 	kapf_name_copy(level.name, from->name);
-	if (make_meta(&level.meta) || kapf_config_reserve(config, 1, 0)) {
+	if (kapf_meta_set_autoupdate(&level.meta, true) ||
+	    kapf_config_reserve(config, 1, 0)) {
 		kapf_level_destroy(&level);
 		return -ENOMEM;
 	}
@@ -165,12 +148,13 @@ static int put_schema(struct kapf_configuration *config,
 	};
 	int ret;
 
-	if (old && is_kept(&old->meta))
+	if (old && !kapf_meta_autoupdate(&old->meta))
 		return 0;
 	kapf_name_copy(schema.name, from->name);
 	kapf_name_copy(schema.level, from->level);
 	schema.rules_json = strdup(from->rules);
-	ret = schema.rules_json ? make_meta(&schema.meta) : -ENOMEM;
+	ret = schema.rules_json ?
+		kapf_meta_set_autoupdate(&schema.meta, true) : -ENOMEM;
 	if (!ret)
 		ret = kapf_rules_parse(from->rules, strlen(from->rules),
 				       &schema.rules, NULL);

@@ -44,6 +44,8 @@ static int write_level(FILE *to, const struct kapf_priority_level *level)
 	if (ret)
 		return ret;
 	memcpy(record.uid, level->uid, sizeof(record.uid));
+	record.spec_generation = level->spec_generation;
+	record.resource_version = level->resource_version;
 	kapf_name_copy(record.name, level->name);
 	record.metadata_len = strlen(metadata);
 	record.record_size = padded(sizeof(record) + record.metadata_len);
@@ -68,6 +70,8 @@ static int write_schema(FILE *to, const struct kapf_flow_schema *schema)
 	if (ret)
 		return ret;
 	memcpy(record.uid, schema->uid, sizeof(record.uid));
+	record.spec_generation = schema->spec_generation;
+	record.resource_version = schema->resource_version;
 	kapf_name_copy(record.name, schema->name);
 	kapf_name_copy(record.level, schema->level);
 	record.metadata_len = strlen(metadata);
@@ -192,6 +196,8 @@ static int take_level(struct record *from, struct kapf_priority_level *to)
 		return refuse(from, "queues, hand_size, queue_length_limit");
 	kapf_name_copy(to->name, record.name);
 	memcpy(to->uid, record.uid, sizeof(to->uid));
+	to->spec_generation = record.spec_generation;
+	to->resource_version = record.resource_version;
 	to->id = record.id;
 	to->type = record.type;
 	to->nominal_shares = record.nominal_shares;
@@ -231,6 +237,8 @@ static int take_schema(struct record *from, struct kapf_flow_schema *to)
 	kapf_name_copy(to->name, record.name);
 	kapf_name_copy(to->level, record.level);
 	memcpy(to->uid, record.uid, sizeof(to->uid));
+	to->spec_generation = record.spec_generation;
+	to->resource_version = record.resource_version;
 	to->id = record.id;
 	to->precedence = record.precedence;
 	to->distinguisher = record.distinguisher;

@@ -214,6 +214,8 @@ int kapf_meta_read(const struct kapf_node *object, struct kapf_meta *meta);
 bool kapf_meta_preserves_zero(const struct kapf_node *object);
 int kapf_meta_json(const struct kapf_meta *meta, char **json);
 int kapf_meta_parse(const char *json, size_t len, struct kapf_meta *meta);
+int kapf_meta_autoupdate(const struct kapf_meta *meta);
+int kapf_meta_set_autoupdate(struct kapf_meta *meta, bool flag);
 void kapf_meta_destroy(struct kapf_meta *meta);
 int kapf_json_parse(const char *json, size_t len, struct json_object **tree);
 
@@ -250,8 +252,6 @@ void kapf_config_put_level(struct kapf_configuration *config,
 void kapf_config_put_schema(struct kapf_configuration *config,
 			    const struct kapf_flow_schema *schema);
 void kapf_config_sort(struct kapf_configuration *config);
-struct kapf_flow_schema *
-kapf_config_schema(const struct kapf_configuration *config, const char *name);
 
 /* selector.c */
 bool kapf_parse_int64(const char *text, size_t len, int64_t *number);

@@ -489,6 +489,8 @@ struct kapf_meta {
  * @id: from the device; else 0
  * @nominal_seats: from the device or kapf_config_nominal(); else 0
  * @uid: from the device; else zero
+ * @spec_generation: from the device, metadata.generation; else 0
+ * @resource_version: from the device, metadata.resourceVersion; else 0
  * @meta: metadata
  */
 struct kapf_priority_level {
@@ -503,6 +505,8 @@ struct kapf_priority_level {
 	uint32_t id;
 	uint32_t nominal_seats;
 	uint8_t uid[KAPF_UID_BYTES];
+	uint64_t spec_generation;
+	uint64_t resource_version;
 	struct kapf_meta meta;
 };
 
@@ -519,6 +523,8 @@ struct kapf_rules; /* the rules of a FlowSchema, ready to be matched */
  * @id: from the device; else 0
  * @dangling: its level does not exist
  * @uid: from the device; else zero
+ * @spec_generation: from the device, metadata.generation; else 0
+ * @resource_version: from the device, metadata.resourceVersion; else 0
  * @meta: metadata
  */
 struct kapf_flow_schema {
@@ -531,6 +537,8 @@ struct kapf_flow_schema {
 	uint32_t id;
 	bool dangling;
 	uint8_t uid[KAPF_UID_BYTES];
+	uint64_t spec_generation;
+	uint64_t resource_version;
 	struct kapf_meta meta;
 };
 
@@ -577,6 +585,31 @@ void kapf_config_free(struct kapf_configuration *config);
  * Return: 0 or -ENOMEM.
  */
 int kapf_config_add_defaults(struct kapf_configuration *config);
+
+/**
+ * kapf_config_maintain() - do what a kube-apiserver does every minute for its
+ *	default objects
+ * @config: read from the device
+ *
+ * The annotation apf.kubernetes.io/autoupdate-spec of an object says what may be
+ * done: a value that is "true" (or 1, t, T, TRUE, True) or "false" (likewise).
+ *
+ * A suggested object that is missing is added.  The spec of one whose annotation
+ * says true, or says neither while its spec_generation is 1, becomes the default
+ * one; the annotation of one that says neither becomes "true" if so, else
+ * "false".  Mandatory objects are always set right, and annotated "true", but of
+ * the level exempt its shares and lendable percent are kept.  What says true and
+ * is none of these is removed.  Labels and other annotations stay.
+ *
+ * Return: 0 or -ENOMEM, after which @config may have been changed in part.
+ */
+int kapf_config_maintain(struct kapf_configuration *config);
+
+/**
+ * kapf_is_mandatory() - is this the name of objects that cannot be removed?
+ * @name: of a level or a schema
+ */
+bool kapf_is_mandatory(const char *name);
 
 /**
  * kapf_config_merge() - take objects from manifests
@@ -648,6 +681,36 @@ int kapf_evict(int fd, uint64_t session, struct kapf_evict *evicted,
  */
 struct kapf_priority_level *
 kapf_config_level(const struct kapf_configuration *config, const char *name);
+
+/**
+ * kapf_config_schema() - find a schema by name
+ * @config: where
+ * @name: of the schema
+ *
+ * Return: NULL where there is none.
+ */
+struct kapf_flow_schema *
+kapf_config_schema(const struct kapf_configuration *config, const char *name);
+
+/**
+ * kapf_config_remove_level() - remove a level
+ * @config: where; the levels behind it move up
+ * @name: of the level; schemas that name it are left as they are
+ *
+ * Return: 0, or -ENOENT where there is none.
+ */
+int kapf_config_remove_level(struct kapf_configuration *config,
+			     const char *name);
+
+/**
+ * kapf_config_remove_schema() - remove a schema
+ * @config: where; the schemas behind it move up
+ * @name: of the schema
+ *
+ * Return: 0, or -ENOENT where there is none.
+ */
+int kapf_config_remove_schema(struct kapf_configuration *config,
+			      const char *name);
 
 /**
  * kapf_classify() - the FlowSchema that a request belongs to

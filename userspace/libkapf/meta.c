@@ -238,6 +238,61 @@ int kapf_meta_parse(const char *json, size_t len, struct kapf_meta *meta)
 	return ret;
 }
 
+/**
+ * kapf_meta_autoupdate() - may the object be set to its default?
+ * @meta: of the object
+ *
+ * As Go's ParseBool() reads it.
+ *
+ * Return: 1 yes, 0 no; -EINVAL: its annotation is missing or is no truth value.
+ */
+int kapf_meta_autoupdate(const struct kapf_meta *meta)
+{
+	static const char *const trues[] = {
+		"1", "t", "T", "true", "TRUE", "True", NULL
+	};
+	static const char *const falses[] = {
+		"0", "f", "F", "false", "FALSE", "False", NULL
+	};
+	struct json_object *value;
+	const char *text;
+
+	if (!meta->annotations ||
+	    !json_object_object_get_ex(meta->annotations, KAPF_AUTOUPDATE,
+				       &value))
+		return -EINVAL;
+	text = json_object_get_string(value);
+	if (kapf_is_one_of(text, trues))
+		return 1;
+	return kapf_is_one_of(text, falses) ? 0 : -EINVAL;
+}
+
+/**
+ * kapf_meta_set_autoupdate() - say whether the object may be set to its default
+ * @meta: of the object; stays as it is where it says so
+ * @flag: may it?
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int kapf_meta_set_autoupdate(struct kapf_meta *meta, bool flag)
+{
+	struct json_object *value;
+
+	if (kapf_meta_autoupdate(meta) == flag)
+		return 0;
+	if (!meta->annotations)
+		meta->annotations = json_object_new_object();
+	if (!meta->annotations)
+		return -ENOMEM;
+	value = json_object_new_string(flag ? "true" : "false");
+	if (!value || json_object_object_add(meta->annotations,
+					     KAPF_AUTOUPDATE, value)) {
+		json_object_put(value);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Frees what @meta owns. */
 void kapf_meta_destroy(struct kapf_meta *meta)
 {
