@@ -24,7 +24,7 @@ def find_schema(image, name):
     at = kapf_config.size
     for record in range(levels + schemas):
         size, number = struct.unpack_from("2I", image, at)
-        if record >= levels and image[at + 48:at + 304].rstrip(b"\0") == name:
+        if record >= levels and image[at + 64:at + 320].rstrip(b"\0") == name:
             return number
         at += size
     sys.exit(f"there is no FlowSchema {name.decode()}")

@@ -36,19 +36,43 @@ submit nosuch
 exits "a schema that is not there" 1
 says "is named" err "there is no FlowSchema nosuch"
 
-run kapfctl apply --defaults --max-requests-inflight 1 \
+# borrows_nothing NAME LIMITRESPONSE: a level of one seat, and its schema
+borrows_nothing() {
+	cat <<END
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: $1}
+spec:
+  type: Limited
+  limited:
+    nominalConcurrencyShares: 1
+    borrowingLimitPercent: 0
+    limitResponse: $2
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: $1}
+spec:
+  priorityLevelConfiguration: {name: $1}
+END
+}
+
+{ borrows_nothing impatient '{type: Reject}'
+borrows_nothing patient '{type: Queue, queuing: {}}'; } >"$tmp/in"
+run kapfctl apply -f - --max-requests-inflight 1 \
 	--max-mutating-requests-inflight 0
-exits "one seat for each level" 0
-submit
+exits "two levels of one seat" 0
+submit impatient
 exits "where there are no queues" 0
 says "one is granted" out "alice: granted after 0 ns"
 says "another is refused" out "bob: verdict 3, retry after 1 s"
 says "and the third" out "carol: verdict 3, retry after 1 s"
-submit global-default
+submit patient
 exits "where there are queues" 0
 says "one is granted at once" out "alice: granted after 0 ns"
 passes "the others as it finishes" [ "$(
 	grep -cE '^(bob|carol): granted after [1-9][0-9]* ns$' "$tmp/out")" = 2 ]
-passes "and the module thinks so, too" dispatched global-default 3
+passes "and the module thinks so, too" dispatched patient 3
 
 finish
