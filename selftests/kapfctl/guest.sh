@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# What the tests of kapfctl against the module share.
+# What the tests of kapfctl in a guest share, after tap.sh: manifests, how often
+# the configuration has changed, and requests in flight.
+
+# Before the names of objects
+level=prioritylevelconfiguration.flowcontrol.apiserver.k8s.io
+schema=flowschema.flowcontrol.apiserver.k8s.io
 
 # queue_level NAME SHARES QUEUES, user_schema NAME PRECEDENCE LEVEL USER
 queue_level() {
@@ -49,4 +54,37 @@ spec:
       resources: ["*"]
       namespaces: ["*"]
 END
+}
+
+# The generation of the configuration.
+generation() {
+	kapfctl status | sed -n 's/^Generation: *//p'
+}
+
+# hold_requests GRANTED SERVER USER VERB COUNT [WAITING]: in the background, until
+# release; returns when the server is attached, so many are granted and the others
+# wait, or would
+hold_requests() {
+	granted=$1
+	waiting=${6:-$(($5 - $1))}
+	shift
+	rm -f "$tmp/fifo"
+	mkfifo "$tmp/fifo"
+	hold "$1" "$2" "$3" "$4" <"$tmp/fifo" >"$tmp/held" 2>&1 &
+	holder=$!
+	exec 3>"$tmp/fifo"
+	tries=100
+	until [ "$(grep -c '^verdict 1$' "$tmp/held")" = "$granted" ] &&
+		kapfctl status >"$tmp/status" &&
+		grep -q '^Servers: *1$' "$tmp/status" &&
+		grep -q "^Waiting: *$waiting " "$tmp/status"; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+release() {
+	exec 3>&-
+	wait "$holder"
 }

@@ -55,20 +55,20 @@ dry_run() {
 
 run "$kapfctl" --help
 exits "--help is done" 0
-for command in apply lint get classify dump status odds sessions evict; do
+for command in apply lint diff replace delete get maintain mode classify dump status odds sessions evict; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
-for command in apply lint get classify dump status odds sessions evict; do
+for command in apply lint diff replace delete get maintain mode classify dump status odds sessions evict; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"
 	says "$command --help shows --device" out "--device PATH"
 	empty "$command --help says nothing on stderr" err
 	case $command in
-	apply | evict) lacks "$command has no -o" out --output ;;
+	diff | maintain | evict) lacks "$command has no -o" out "-o, --output" ;;
 	*) says "$command --help shows -o" out "-o, --output FORMAT" ;;
 	esac
 done
@@ -105,10 +105,36 @@ refuses_to_run '"-1" is not a number of 0 to 65535' apply \
 refuses_to_run '"70000" is not a number' apply --max-requests-inflight 70000
 refuses_to_run '"4x" is not a number' apply --max-mutating-requests-inflight 4x
 refuses_to_run 'say what to get' get
-refuses_to_run '"pods" cannot be got' get pods
+refuses_to_run '"pods" is no kind of object: must be prioritylevels, flowschemas or all' get pods
 for type in '' p pods. flow flowschemass flowschemas. flowschemas.v1 fs.apps \
 	fs.v2.flowcontrol.apiserver.k8s.io .flowcontrol.apiserver.k8s.io; do
-	refuses_to_run "\"$type\" cannot be got" get "$type"
+	refuses_to_run "\"$type\" is no kind of object" get "$type"
+	refuses_to_run "\"$type\" is no kind of object" get "pl,$type"
+	refuses_to_run "\"$type\" is no kind of object" get "$type/x"
+	refuses_to_run "\"$type\" is no kind of object" delete "$type" x
+done
+refuses_to_run '"pl/x/y" is not KIND/NAME' get pl/x/y
+refuses_to_run '"pl/" is not KIND/NAME' get fs/x pl/
+refuses_to_run '"x" has no kind: KIND/NAME goes with others of its form alone' \
+	get pl/y x
+refuses_to_run '"pl/x" is no name of an object' get fs pl/x
+refuses_to_run '"" is no name of an object' get fs ''
+refuses_to_run 'say what to delete: KIND NAME... or -f FILE' delete
+refuses_to_run 'say which to delete: a NAME is missing' delete fs
+refuses_to_run 'either -f or KIND and NAME, not both' delete fs x \
+	-f "$manifests/ocr-batch.yaml"
+refuses_to_run '--dry-run=maybe is not accepted: must be none, client or server' \
+	delete fs x --dry-run=maybe
+refuses_to_run '--dry-run= is not accepted' apply --defaults --dry-run=
+refuses_to_run 'nothing to replace: -f is missing' replace
+refuses_to_run 'files are named by -f' replace some.yaml
+refuses_to_run 'nothing to diff' diff
+refuses_to_run 'files are named by -f' diff some.yaml
+refuses_to_run "unrecognized option '--dry-run'" diff --defaults --dry-run
+refuses_to_run '"now" is too much' maintain now
+for period in '' m 0 0s 25h 1441m 86401 1d -1s 1.5m 99999999999999999999; do
+	refuses_to_run "--every \"$period\" is not accepted: must be 1s to 24h" \
+		maintain --every="$period"
 done
 refuses_to_run 'say what to dump: priority-levels, queues or requests' dump
 refuses_to_run '"queue" cannot be dumped, only priority-levels, queues and requests' \
@@ -166,25 +192,37 @@ for format in yaml JSON or ''; do
 			$command -o "$format"
 	done
 done
-for format in wide yam or ''; do
-	refuses_to_run "-o \"$format\" is not accepted: must be json or yaml" \
+for format in names yam or '' 'json,' 'json, yaml'; do
+	refuses_to_run "-o \"$format\" is not accepted: must be json, yaml, wide or name" \
 		get fs --output="$format"
 done
 refuses_to_run '-o "yaml" is not accepted: must be json or wide' sessions -o yaml
-refuses_to_run "invalid option -- 'o'" apply --defaults -o json
-refuses_to_run "unrecognized option '--output=json'" apply --output=json
+for format in json wide or ''; do
+	for command in "apply --defaults" replace "delete fs x"; do
+		# shellcheck disable=SC2086
+		refuses_to_run "-o \"$format\" is not accepted: must be name" \
+			$command -o "$format"
+	done
+done
+refuses_to_run "invalid option -- 'o'" diff --defaults -o name
+refuses_to_run "unrecognized option '--output=json'" maintain --output=json
 refuses_to_run "option requires an argument -- 'o'" status -o
 
 # No device
 
-for command in "apply --defaults" "get fs" "dump requests" "dump queues" status \
-	"classify --user alice --verb get --path /" sessions "evict 1"; do
+for command in "apply --defaults" "apply --defaults --dry-run=server" \
+	"delete fs x --dry-run" "replace -f $manifests/ocr-batch.yaml" \
+	maintain "maintain --dry-run" "get fs" "dump requests" "dump queues" \
+	status "classify --user alice --verb get --path /" sessions "evict 1"; do
 	# shellcheck disable=SC2086
 	run "$kapfctl" --device "$tmp/none" $command
 	exits "refused without a device: $command" 1
 	says "says so" err "$tmp/none is not there: is the module kapf loaded?"
 	empty "and prints nothing" out
 done
+run "$kapfctl" --device "$tmp/none" diff --defaults
+exits "without a device there is no difference to be found" 2
+empty "and none is printed" out
 run "$kapfctl" status --device /dev/null
 exits "another device is refused" 1
 says "says what it is not" err "kapfctl: /dev/null: not a node of kapf"
@@ -205,6 +243,15 @@ says "a schema is created" out \
 	"flowschema.flowcontrol.apiserver.k8s.io/probes created (dry run)"
 passes "8 levels" [ "$(grep -c "^$prefix/" "$tmp/out")" = 8 ]
 passes "11 schemas" [ "$(grep -c '^flowschema\.' "$tmp/out")" = 11 ]
+
+dry_run --defaults -f "$manifests/ocr-batch.yaml" -o name
+exits "names alone" 0
+passes "of all that is applied" [ "$(wc -l <"$tmp/out")" = 21 ]
+passes "as kubectl has them" grep -qx "$prefix/workload-low" "$tmp/out"
+passes "and nothing else" not grep -qvE \
+	'^(prioritylevelconfiguration|flowschema)\.flowcontrol\.apiserver\.k8s\.io/[a-z-]+$' "$tmp/out"
+run "$kapfctl" apply --dry-run=client --defaults
+says "a dry run of the client" out "$prefix/workload-low created (dry run)"
 
 dry_run --defaults -f "$manifests/ocr-batch.yaml"
 says "10 more shares leave workload-low 236" out "workload-low - 236 +236"
@@ -295,6 +342,18 @@ dry_run -f "$tmp/empty" --defaults
 exits "but not beside the defaults" 0
 says "which are applied" out "$prefix/workload-low created (dry run)"
 says "with a word of what is lacking" err "$tmp/empty: no *.yaml"
+for command in "replace -f" "delete -f"; do
+	# shellcheck disable=SC2086
+	run "$kapfctl" $command "$tmp/empty"
+	exits "$command refuses it" 1
+	says "says what it lacks" err "$tmp/empty: no *.yaml"
+	# shellcheck disable=SC2086
+	run "$kapfctl" $command "$tmp/none.yaml"
+	exits "$command refuses a missing file" 1
+	says "names it" err "kapfctl: $tmp/none.yaml: No such file"
+done
+run "$kapfctl" diff -f "$tmp/none.yaml"
+exits "diff finds no difference to a missing file" 2
 run "$kapfctl" classify -f "$tmp/empty" --user alice --verb get --path /
 exits "classify refuses it" 1
 run "$kapfctl" classify --defaults -f "$tmp/empty" --user alice --verb get \

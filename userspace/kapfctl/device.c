@@ -106,6 +106,8 @@ int read_state(struct state *state, int fd)
 	/* Those that drain are at most as many as those that are configured. */
 	state->levels = need(calloc(2 * KAPF_MAX_LEVELS,
 				    sizeof(*state->levels)));
+	state->schemas = need(calloc(2 * KAPF_MAX_SCHEMAS,
+				     sizeof(*state->schemas)));
 	do {
 		kapf_config_free(state->config);
 		state->config = read_config(fd);
@@ -114,9 +116,11 @@ int read_state(struct state *state, int fd)
 		state->stats = (struct kapf_get_stats){
 			.size = sizeof(state->stats),
 			.level_size = sizeof(*state->levels),
-			.schema_size = sizeof(struct kapf_schema_stats),
+			.schema_size = sizeof(*state->schemas),
 			.nr_levels = 2 * KAPF_MAX_LEVELS,
+			.nr_schemas = 2 * KAPF_MAX_SCHEMAS,
 			.levels = (uintptr_t)state->levels,
+			.schemas = (uintptr_t)state->schemas,
 		};
 		if (ioctl(fd, KAPF_GET_STATS, &state->stats) < 0)
 			return failed("statistics");
@@ -132,6 +136,7 @@ void free_state(struct state *state)
 {
 	kapf_config_free(state->config);
 	free(state->levels);
+	free(state->schemas);
 }
 
 /**
@@ -150,6 +155,25 @@ const struct kapf_level_stats *level_stats(const struct state *state,
 	for (i = 0; i < state->stats.nr_levels; i++)
 		if (state->levels[i].id == id)
 			return &state->levels[i];
+	return &none;
+}
+
+/**
+ * schema_stats() - find the statistics of a schema
+ * @state: where
+ * @id: of the schema
+ *
+ * Return: they; zeros where there are none.
+ */
+const struct kapf_schema_stats *schema_stats(const struct state *state,
+					     uint32_t id)
+{
+	static const struct kapf_schema_stats none;
+	uint32_t i;
+
+	for (i = 0; i < state->stats.nr_schemas; i++)
+		if (state->schemas[i].id == id)
+			return &state->schemas[i];
 	return &none;
 }
 

@@ -1,39 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kapfctl get: the objects of an instance, in the manner of kubectl get: as
- * tables, or as they are in manifests.
+ * tables, as they are in manifests, or their names.
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <json-c/json.h>
 
 #include "kapfctl.h"
 
-/**
- * struct names - which objects are asked for
- * @kind: of the objects, for messages
- * @all: their names
- * @nr: how many; 0: all objects of the kind
- */
-struct names {
-	const char *kind;
-	char **all;
-	int nr;
-};
-
-static bool is_wanted(const struct names *names, const char *name)
-{
-	int i;
-
-	for (i = 0; i < names->nr; i++)
-		if (!strcmp(names->all[i], name))
-			return true;
-	return !names->nr;
-}
-
 #define NUMBER_ROOM 24
+
+/**
+ * struct view - what is to be shown
+ * @selection: the objects
+ * @state: where they are
+ * @wide: tables have all columns
+ */
+struct view {
+	struct selection selection;
+	struct state state;
+	bool wide;
+};
 
 /* A number, in one of a row's buffers. */
 static const char *number(char buffer[NUMBER_ROOM], unsigned long long value)
@@ -42,205 +33,234 @@ static const char *number(char buffer[NUMBER_ROOM], unsigned long long value)
 	return buffer;
 }
 
-static void add_level(struct libscols_table *table, const struct state *state,
+/* Where there may be objects of both kinds, they say which they are. */
+static const char *shown_name(const struct view *view, enum kind kind,
+			      const char *name, char *buffer, size_t size)
+{
+	if (view->selection.kinds == kind)
+		return name;
+	snprintf(buffer, size, "%s/%s", kind_type(kind), name);
+	return buffer;
+}
+
+static void add_level(struct libscols_table *table, const struct view *view,
 		      const struct kapf_priority_level *level)
 {
-	const struct kapf_level_stats *stats = level_stats(state, level->id);
+	const struct kapf_level_stats *stats =
+		level_stats(&view->state, level->id);
 	bool queues = level->type == KAPF_LEVEL_QUEUE;
-	char cell[7][NUMBER_ROOM];
+	bool exempt = level->type == KAPF_LEVEL_EXEMPT;
+	char name[KAPF_NAME_BYTES + 64], uid[UID_ROOM], cell[9][NUMBER_ROOM];
+	char limits[2 * NUMBER_ROOM];
 
-	table_row(table, level->name,
-		  level->type == KAPF_LEVEL_EXEMPT ? "Exempt" : "Limited",
+	format_uid(uid, level->uid);
+	snprintf(limits, sizeof(limits), "%u..%llu", stats->min_seats,
+		 stats->max_seats);
+	table_row(table,
+		  shown_name(view, LEVEL, level->name, name, sizeof(name)),
+		  exempt ? "Exempt" : "Limited",
 		  number(cell[0], level->nominal_shares),
 		  queues ? number(cell[1], level->queues) : NONE,
 		  queues ? number(cell[2], level->hand_size) : NONE,
 		  queues ? number(cell[3], level->queue_length_limit) : NONE,
 		  number(cell[4], level->nominal_seats),
 		  number(cell[5], stats->seats_in_use),
-		  number(cell[6], stats->waiting_requests));
+		  number(cell[6], stats->waiting_requests),
+		  exempt ? NONE : limits,
+		  exempt ? NONE : number(cell[7], stats->current_seats),
+		  number(cell[8], stats->executing_requests), uid);
 }
 
-static void print_levels(const struct state *state, const struct names *names)
+static bool print_levels(const struct view *view)
 {
+	const struct kapf_configuration *config = view->state.config;
 	static const char *const columns[] = {
 		"NAME", "TYPE", "NOMINALCONCURRENCYSHARES", "QUEUES",
 		"HANDSIZE", "QUEUELENGTHLIMIT", "SEATS", "IN-USE", "WAITING",
 		NULL
 	};
+	static const char *const wide[] = {
+		"LIMITS", "CURRENT", "EXECUTING", "UID", NULL
+	};
 	struct libscols_table *table = table_new(columns);
 	size_t i;
 
-	for (i = 0; i < state->config->nr_levels; i++)
-		if (is_wanted(names, state->config->levels[i].name))
-			add_level(table, state, &state->config->levels[i]);
-	table_print(table);
+	if (view->wide)
+		table_columns(table, wide);
+	for (i = 0; i < config->nr_levels; i++)
+		if (is_selected(&view->selection, LEVEL,
+				config->levels[i].name))
+			add_level(table, view, &config->levels[i]);
+	return table_print(table);
 }
 
-static void print_schemas(const struct state *state, const struct names *names)
+static void add_schema(struct libscols_table *table, const struct view *view,
+		       const struct kapf_flow_schema *schema)
 {
-	static const char *const columns[] = {
-		"NAME", "PRIORITYLEVEL", "MATCHINGPRECEDENCE",
-		"DISTINGUISHERMETHOD", "MISSINGPL", NULL
-	};
 	static const char *const methods[] = {
 		[KAPF_BY_NONE] = NONE,
 		[KAPF_BY_USER] = "ByUser",
 		[KAPF_BY_NAMESPACE] = "ByNamespace",
 	};
+	const struct kapf_schema_stats *stats =
+		schema_stats(&view->state, schema->id);
+	char name[KAPF_NAME_BYTES + 64], uid[UID_ROOM], cell[5][NUMBER_ROOM];
+
+	format_uid(uid, schema->uid);
+	table_row(table,
+		  shown_name(view, SCHEMA, schema->name, name, sizeof(name)),
+		  schema->level, number(cell[0], schema->precedence),
+		  methods[schema->distinguisher],
+		  schema->dangling ? "True" : "False",
+		  number(cell[1], stats->seats_in_use),
+		  number(cell[2], stats->waiting_requests),
+		  number(cell[3], stats->executing_requests),
+		  number(cell[4], stats->dispatched), uid);
+}
+
+static void print_schemas(const struct view *view)
+{
+	const struct kapf_configuration *config = view->state.config;
+	static const char *const columns[] = {
+		"NAME", "PRIORITYLEVEL", "MATCHINGPRECEDENCE",
+		"DISTINGUISHERMETHOD", "MISSINGPL", NULL
+	};
+	static const char *const wide[] = {
+		"IN-USE", "WAITING", "EXECUTING", "DISPATCHED", "UID", NULL
+	};
 	struct libscols_table *table = table_new(columns);
-	char precedence[NUMBER_ROOM];
 	size_t i;
 
-	for (i = 0; i < state->config->nr_schemas; i++) {
-		const struct kapf_flow_schema *schema =
-			&state->config->schemas[i];
-
-		if (is_wanted(names, schema->name))
-			table_row(table, schema->name, schema->level,
-				  number(precedence, schema->precedence),
-				  methods[schema->distinguisher],
-				  schema->dangling ? "True" : "False");
-	}
+	if (view->wide)
+		table_columns(table, wide);
+	for (i = 0; i < config->nr_schemas; i++)
+		if (is_selected(&view->selection, SCHEMA,
+				config->schemas[i].name))
+			add_schema(table, view, &config->schemas[i]);
 	table_print(table);
 }
 
-/* Nothing where there is nothing, which apply would not read. */
-static void print_objects(struct json_object *items)
+static void print_tables(const struct view *view)
 {
-	if (json_object_array_length(items))
-		tree_print(list_of(items));
-	else
-		json_object_put(items);
+	bool levels = false;
+
+	if (view->selection.kinds & LEVEL)
+		levels = print_levels(view);
+	if (!(view->selection.kinds & SCHEMA))
+		return;
+	if (levels)
+		printf("\n");
+	print_schemas(view);
 }
 
-static void get_levels(const struct state *state, const struct names *names)
+static void print_names(const struct view *view)
 {
-	const struct kapf_configuration *config = state->config;
-	struct json_object *items;
+	const struct kapf_configuration *config = view->state.config;
 	size_t i;
 
-	if (!output_format) {
-		print_levels(state, names);
-		return;
-	}
-	items = tree_list();
 	for (i = 0; i < config->nr_levels; i++)
-		if (is_wanted(names, config->levels[i].name))
-			tree_append(items, level_object(&config->levels[i]));
-	print_objects(items);
+		if (is_selected(&view->selection, LEVEL,
+				config->levels[i].name))
+			printf("%s/%s\n", kind_type(LEVEL),
+			       config->levels[i].name);
+	for (i = 0; i < config->nr_schemas; i++)
+		if (is_selected(&view->selection, SCHEMA,
+				config->schemas[i].name))
+			printf("%s/%s\n", kind_type(SCHEMA),
+			       config->schemas[i].name);
 }
 
-static void get_schemas(const struct state *state, const struct names *names)
+/*
+ * One that is named comes alone, others in a List; nothing where there is
+ * nothing, which apply would not read.
+ */
+static void print_objects(const struct view *view)
 {
-	const struct kapf_configuration *config = state->config;
-	struct json_object *items;
+	const struct kapf_configuration *config = view->state.config;
+	struct json_object *items = tree_list();
 	size_t i;
 
-	if (!output_format) {
-		print_schemas(state, names);
-		return;
-	}
-	items = tree_list();
+	for (i = 0; i < config->nr_levels; i++)
+		if (is_selected(&view->selection, LEVEL,
+				config->levels[i].name))
+			tree_append(items, level_object(&config->levels[i]));
 	for (i = 0; i < config->nr_schemas; i++)
-		if (is_wanted(names, config->schemas[i].name))
+		if (is_selected(&view->selection, SCHEMA,
+				config->schemas[i].name))
 			tree_append(items, schema_object(&config->schemas[i]));
-	print_objects(items);
+	if (json_object_array_length(items) && view->selection.nr == 1) {
+		tree_print(json_object_get(json_object_array_get_idx(items, 0)));
+		json_object_put(items);
+	} else if (json_object_array_length(items)) {
+		tree_print(list_of(items));
+	} else {
+		json_object_put(items);
+	}
 }
 
-static int get(bool levels, const struct names *names)
+static int get(struct view *view)
 {
-	struct state state;
-	int fd, i, status = REFUSED;
+	int fd, status = REFUSED;
 
 	fd = open_control(O_RDONLY);
 	if (fd < 0)
 		return REFUSED;
-	if (read_state(&state, fd) < 0)
+	if (read_state(&view->state, fd) < 0)
 		goto out;
 
-	status = DONE;
-	if (levels)
-		get_levels(&state, names);
+	view->wide = output_format && !strcmp(output_format, "wide");
+	if (!output_format || view->wide)
+		print_tables(view);
+	else if (!strcmp(output_format, "name"))
+		print_names(view);
 	else
-		get_schemas(&state, names);
-	for (i = 0; i < names->nr; i++) {
-		if (levels ? !!kapf_config_level(state.config, names->all[i]) :
-			     !!find_schema(state.config, names->all[i]))
-			continue;
-		complain("%s \"%s\" not found", names->kind, names->all[i]);
-		status = REFUSED;
-	}
+		print_objects(view);
+	status = complain_of_missing(&view->selection, view->state.config) ?
+		 REFUSED : DONE;
 out:
-	free_state(&state);
+	free_state(&view->state);
 	close(fd);
 	return status;
 }
 
-static bool is_one_of(const char *word, size_t len, const char *const *words)
-{
-	while (*words && (strncasecmp(word, *words, len) || (*words)[len]))
-		words++;
-	return *words;
-}
-
-/* Is @word NAME, NAME.GROUP or NAME.VERSION.GROUP, in any case, as in kubectl? */
-static bool is_type(const char *word, const char *const *names)
-{
-	static const char *const suffixes[] = {
-		"", "." API_GROUP, ".v1." API_GROUP, ".v1beta3." API_GROUP,
-		".v1beta2." API_GROUP, ".v1beta1." API_GROUP, NULL
-	};
-	size_t len = strcspn(word, ".");
-
-	return is_one_of(word, len, names) &&
-	       is_one_of(word + len, strlen(word + len), suffixes);
-}
-
 static int get_main(int argc, char **argv)
 {
-	static const char *const levels[] = {
-		"prioritylevels", "prioritylevel", "pl",
-		"prioritylevelconfigurations", "prioritylevelconfiguration",
-		NULL
-	};
-	static const char *const schemas[] = {
-		"flowschemas", "flowschema", "fs", NULL
-	};
-	struct names names;
+	struct view view = { .selection.nr = 0 };
+	int status;
 
 	next_option(&get_command, argc, argv);
 	if (optind == argc)
-		return usage_error(&get_command, "say what to get: prioritylevels or flowschemas");
-	names.all = argv + optind + 1;
-	names.nr = argc - optind - 1;
-	if (is_type(argv[optind], levels)) {
-		names.kind = levels[0];
-		return get(true, &names);
-	}
-	if (is_type(argv[optind], schemas)) {
-		names.kind = schemas[0];
-		return get(false, &names);
-	}
-	return usage_error(&get_command,
-			   "\"%s\" cannot be got, only prioritylevels and flowschemas",
-			   argv[optind]);
+		return usage_error(&get_command,
+				   "say what to get: prioritylevels, flowschemas or all");
+	status = select_objects(&get_command, &view.selection, argv + optind,
+				argc - optind);
+	if (status == DONE)
+		status = get(&view);
+	free(view.selection.all);
+	return status;
 }
 
 const struct command get_command = {
 	.name = "get",
 	.summary = "show priority levels or flow schemas",
 	.help =
-"usage: kapfctl get prioritylevels|flowschemas [NAME]... [-o json|yaml]\n"
+"usage: kapfctl get KIND [NAME]... [-o json|yaml|wide|name]\n"
+"       kapfctl get KIND/NAME... [-o json|yaml|wide|name]\n"
 "\n"
-"Shows priority levels with their seats (SEATS: the nominal limit; IN-USE: held\n"
-"now; WAITING: requests in queues), or flow schemas in the order in which they\n"
-"are tried (MISSINGPL: the level does not exist, so that nothing matches).  Also\n"
+"KIND is prioritylevels, flowschemas, or all; or several, as in pl,fs.  Shows\n"
+"priority levels with their seats (SEATS: the nominal limit; IN-USE: held now;\n"
+"WAITING: requests in queues), and flow schemas in the order in which they are\n"
+"tried (MISSINGPL: the level does not exist, so that nothing matches).  Also\n"
 "understood: pl, prioritylevelconfigurations, fs, the singulars, any of these in\n"
 "capitals, and with the API group behind it, as in\n"
 "flowschemas.flowcontrol.apiserver.k8s.io, or version and group, as in\n"
 "flowschemas.v1.flowcontrol.apiserver.k8s.io.\n"
 "\n"
-"With -o, prints the objects themselves as a List, which apply -f - takes.\n",
-	.formats = "json or yaml",
+"With -o json or yaml, prints the objects themselves, one that is named alone and\n"
+"others as a List, which apply -f - takes.  With -o wide, shows UIDs, requests\n"
+"that execute or were ever DISPATCHED, and of levels the present limit (CURRENT)\n"
+"and the LIMITS that borrowing and lending keep it in.  With -o name, prints\n"
+"KIND/NAME.\n",
+	.formats = "json, yaml, wide or name",
 	.main = get_main,
 };

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "libkapf.h"
@@ -25,6 +26,9 @@ enum {
 	DONE = 0,
 	REFUSED = 1,
 	USAGE = 2,
+	/* of diff, as of diff(1) */
+	DIFFERENT = 1,
+	TROUBLE = 2,
 };
 
 /* What GET_REQUESTS shows of a request; see @label of struct kapf_op. */
@@ -48,8 +52,7 @@ enum {
  * @help: the text of --help, but for the common options
  * @brief: short options, but for the common ones; NULL: none
  * @options: options, but for the common ones, as of getopt_long(3); NULL: none
- * @formats: what -o takes, "json", and "or yaml" or "or wide"; NULL: there is no
- *	-o
+ * @formats: what -o takes, as in "json, yaml or name"; NULL: there is no -o
  * @main: do it; returns the exit status
  */
 struct command {
@@ -62,18 +65,19 @@ struct command {
 	int (*main)(int argc, char **argv);
 };
 
-/*
- * apply.c, classify.c, dump.c, evict.c, get.c, lint.c, odds.c, sessions.c,
- * status.c
- */
+/* apply.c, classify.c, delete.c, ..., of which apply.c has diff, too */
 extern const struct command apply_command;
 extern const struct command classify_command;
+extern const struct command delete_command;
+extern const struct command diff_command;
 extern const struct command dump_command;
 extern const struct command evict_command;
 extern const struct command get_command;
 extern const struct command lint_command;
+extern const struct command maintain_command;
 extern const struct command mode_command;
 extern const struct command odds_command;
+extern const struct command replace_command;
 extern const struct command sessions_command;
 extern const struct command status_command;
 
@@ -95,6 +99,117 @@ static inline const char *plural(unsigned long long nr)
 	return nr == 1 ? "" : "s";
 }
 
+/* kinds.c */
+
+enum kind {
+	LEVEL = 1 << 0,
+	SCHEMA = 1 << 1,
+};
+
+/**
+ * struct selected - an object that the command line or a manifest names
+ * @kind: of the object
+ * @name: of the object
+ */
+struct selected {
+	enum kind kind;
+	const char *name;
+};
+
+/**
+ * struct selection - all objects that are named
+ * @kinds: LEVEL, SCHEMA or both
+ * @all: the objects
+ * @nr: how many; 0: all objects of the kinds
+ */
+struct selection {
+	unsigned int kinds;
+	struct selected *all;
+	size_t nr;
+};
+
+void select_object(struct selection *selection, unsigned int kinds,
+		   const char *name);
+int select_objects(const struct command *command, struct selection *selection,
+		   char **args, int nr);
+bool is_selected(const struct selection *selection, enum kind kind,
+		 const char *name);
+bool complain_of_missing(const struct selection *selection,
+			 const struct kapf_configuration *config);
+const char *kind_type(enum kind kind);
+
+/* compare.c */
+
+/* How an object has come to be what it is. */
+enum change_kind {
+	UNCHANGED,
+	CREATED,
+	CONFIGURED,
+};
+
+enum change_kind level_change(const struct kapf_configuration *before,
+			      const struct kapf_priority_level *level);
+enum change_kind schema_change(const struct kapf_configuration *before,
+			       const struct kapf_flow_schema *schema);
+bool config_changed(const struct kapf_configuration *before,
+		    const struct kapf_configuration *after);
+
+/* change.c */
+
+enum dry_run {
+	NO_DRY_RUN,
+	DRY_RUN_CLIENT,
+	DRY_RUN_SERVER,
+};
+
+/**
+ * struct change - a change of the configuration of an instance
+ * @dry_run: write nothing, and say so
+ * @offline: read nothing either: begin with an instance that has only the
+ *	mandatory objects
+ * @edit: makes @after, which is as @before at first, what it is to be; returns
+ *	0, or -1 after a complaint
+ * @report: says what has become of @before
+ * @data: for the two
+ * @fd: the control node, meanwhile
+ * @servers: that are attached, for @report
+ */
+struct change {
+	enum dry_run dry_run;
+	bool offline;
+	int (*edit)(struct change *change,
+		    const struct kapf_configuration *before,
+		    struct kapf_configuration *after);
+	void (*report)(struct change *change,
+		       const struct kapf_configuration *before,
+		       const struct kapf_configuration *after);
+	void *data;
+	int fd;
+	size_t servers;
+};
+
+enum dry_run dry_run_option(const struct command *command, const char *value);
+int change_config(struct change *change);
+
+/* report.c */
+struct kapf_configuration *default_config(void);
+const char *change_name(enum change_kind kind);
+void report_object(const struct change *change, enum kind kind,
+		   const char *name, const char *what);
+void report_deleted(const struct change *change,
+		    const struct kapf_configuration *before,
+		    const struct kapf_configuration *after);
+void report_seats(const struct change *change,
+		  const struct kapf_configuration *before,
+		  const struct kapf_configuration *after);
+void warn_of_missing_levels(const struct change *change,
+			    const struct kapf_configuration *after);
+
+/* difference.c */
+struct json_object;
+int print_difference(enum kind kind, const char *name, struct json_object *live,
+		     struct json_object *merged);
+
 /* device.c */
 
 /**
@@ -102,11 +217,13 @@ static inline const char *plural(unsigned long long nr)
  * @config: the configuration
  * @stats: as GET_STATS answered
  * @levels: statistics of the levels
+ * @schemas: statistics of the schemas
  */
 struct state {
 	struct kapf_configuration *config;
 	struct kapf_get_stats stats;
 	struct kapf_level_stats *levels;
+	struct kapf_schema_stats *schemas;
 };
 
 /**
@@ -139,6 +256,8 @@ int read_state(struct state *state, int fd);
 void free_state(struct state *state);
 const struct kapf_level_stats *level_stats(const struct state *state,
 					   uint32_t id);
+const struct kapf_schema_stats *schema_stats(const struct state *state,
+					     uint32_t id);
 int read_requests(struct request **requests, size_t *nr, int fd);
 void free_requests(struct request *requests, size_t nr);
 int read_queues(struct queues *queues, int fd);
@@ -204,11 +323,15 @@ int read_manifests(struct manifests *manifests, const char *path);
 int merge_manifests(const struct manifests *manifests,
 		    struct kapf_configuration *config);
 void free_manifests(struct manifests *manifests);
-const struct kapf_flow_schema *
-find_schema(const struct kapf_configuration *config, const char *name);
+void select_manifests(struct selection *selection,
+		      const struct kapf_configuration *config);
 
 /* objects.c */
-struct json_object;
+
+/* Room for a UID as text. */
+#define UID_ROOM 37
+
+void format_uid(char text[UID_ROOM], const uint8_t uid[KAPF_UID_BYTES]);
 struct json_object *level_object(const struct kapf_priority_level *level);
 struct json_object *schema_object(const struct kapf_flow_schema *schema);
 struct json_object *list_of(struct json_object *items);
@@ -232,6 +355,7 @@ struct json_object *session_tree(const struct kapf_session_info *session);
 
 struct libscols_table;
 struct libscols_table *table_new(const char *const *columns);
+void table_columns(struct libscols_table *table, const char *const *columns);
 void table_row(struct libscols_table *table, ...);
 bool table_print(struct libscols_table *table);
 
@@ -266,6 +390,6 @@ struct json_object *tree_time(uint64_t ns);
 void tree_print(struct json_object *tree);
 
 /* yaml.c */
-void yaml_print(struct json_object *tree);
+void yaml_write(struct json_object *tree, FILE *to);
 
 #endif /* KAPFCTL_H */

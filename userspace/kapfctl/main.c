@@ -14,8 +14,12 @@
 
 static const struct command *const commands[] = {
 	&apply_command,
+	&diff_command,
+	&replace_command,
+	&delete_command,
 	&lint_command,
 	&get_command,
+	&maintain_command,
 	&classify_command,
 	&dump_command,
 	&status_command,
@@ -44,8 +48,8 @@ static const struct command program = {
 "       kapfctl --version\n"
 "\n"
 "Configures kapf, Kubernetes API Priority and Fairness in the kernel, and looks\n"
-"into it.  Exit status: 0 done, 1 refused, 2 wrongly typed.  All but apply and\n"
-"evict print JSON with -o json; the --help of each names the keys.\n"
+"into it.  Exit status: 0 done, 1 refused, 2 wrongly typed; but see diff.  What\n"
+"shows something prints JSON with -o json; the --help of each names the keys.\n"
 "\n",
 	.brief = "+",
 	.options = program_options,
@@ -129,12 +133,22 @@ static void print_help(const struct command *command)
 	       "  -h, --help           this text\n", KAPF_CONTROL_NODE);
 }
 
+/* Is it one of the words of @formats, as in "json, yaml or name"? */
+static bool is_format(const char *format, const char *formats)
+{
+	size_t word;
+
+	for (; *formats; formats += word + strspn(formats + word, ", ")) {
+		word = strcspn(formats, ", ");
+		if (word == strlen(format) && !memcmp(format, formats, word))
+			return strcmp(format, "or");
+	}
+	return false;
+}
+
 static void take_format(const struct command *command, const char *format)
 {
-	/* All have JSON. */
-	if (strcmp(format, "json") &&
-	    ((strcmp(format, "yaml") && strcmp(format, "wide")) ||
-	     !strstr(command->formats, format)))
+	if (!is_format(format, command->formats))
 		exit(usage_error(command, "-o \"%s\" is not accepted: must be %s",
 				 format, command->formats));
 	output_format = format;

@@ -128,24 +128,6 @@ void free_manifests(struct manifests *manifests)
 	free(manifests->all);
 }
 
-/**
- * find_schema() - find a schema by name
- * @config: where
- * @name: of the schema
- *
- * Return: NULL where there is none.
- */
-const struct kapf_flow_schema *
-find_schema(const struct kapf_configuration *config, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < config->nr_schemas; i++)
-		if (!strcmp(config->schemas[i].name, name))
-			return &config->schemas[i];
-	return NULL;
-}
-
 /* The metadata of an object if it comes from a manifest, else NULL. */
 static const struct kapf_meta *level_meta(const struct kapf_configuration *in,
 					  const char *name)
@@ -158,7 +140,7 @@ static const struct kapf_meta *level_meta(const struct kapf_configuration *in,
 static const struct kapf_meta *schema_meta(const struct kapf_configuration *in,
 					   const char *name)
 {
-	const struct kapf_flow_schema *schema = find_schema(in, name);
+	const struct kapf_flow_schema *schema = kapf_config_schema(in, name);
 
 	return schema && schema->meta.file ? &schema->meta : NULL;
 }
@@ -243,4 +225,23 @@ int merge_manifests(const struct manifests *manifests,
 	}
 	kapf_config_free(earlier);
 	return ret;
+}
+
+/**
+ * select_manifests() - select the objects that have come from files
+ * @selection: where they are added
+ * @config: to which their names belong
+ */
+void select_manifests(struct selection *selection,
+		      const struct kapf_configuration *config)
+{
+	size_t i;
+
+	for (i = 0; i < config->nr_levels; i++)
+		if (config->levels[i].meta.file)
+			select_object(selection, LEVEL, config->levels[i].name);
+	for (i = 0; i < config->nr_schemas; i++)
+		if (config->schemas[i].meta.file)
+			select_object(selection, SCHEMA,
+				      config->schemas[i].name);
 }

@@ -8,42 +8,18 @@
 
 #include "kapfctl.h"
 
-/* Room for a UID as text. */
-#define UID_ROOM 37
-
-static struct json_object *uid_text(const uint8_t uid[KAPF_UID_BYTES])
+/**
+ * format_uid() - a UID as text
+ * @text: out
+ * @uid: it
+ */
+void format_uid(char text[UID_ROOM], const uint8_t uid[KAPF_UID_BYTES])
 {
-	char text[UID_ROOM], *end = text;
 	int i;
 
 	for (i = 0; i < KAPF_UID_BYTES; i++)
-		end += sprintf(end, i == 4 || i == 6 || i == 8 || i == 10 ?
-				    "-%02x" : "%02x", uid[i]);
-	return tree_text(text);
-}
-
-static void add_pairs(struct json_object *map, const char *key,
-		      struct json_object *pairs)
-{
-	if (pairs)
-		tree_add(map, key, json_object_get(pairs));
-}
-
-/* All but the spec. */
-static struct json_object *object(const char *kind, const char *name,
-				  const uint8_t uid[KAPF_UID_BYTES],
-				  const struct kapf_meta *meta)
-{
-	struct json_object *object = tree_map(), *metadata = tree_map();
-
-	tree_add(metadata, "name", tree_text(name));
-	tree_add(metadata, "uid", uid_text(uid));
-	add_pairs(metadata, "labels", meta->labels);
-	add_pairs(metadata, "annotations", meta->annotations);
-	tree_add(object, "apiVersion", tree_text(API_GROUP "/v1"));
-	tree_add(object, "kind", tree_text(kind));
-	tree_add(object, "metadata", metadata);
-	return object;
+		text += sprintf(text, i == 4 || i == 6 || i == 8 || i == 10 ?
+				      "-%02x" : "%02x", uid[i]);
 }
 
 /* A map of one member. */
@@ -53,6 +29,45 @@ static struct json_object *map_of(const char *key, struct json_object *value)
 
 	tree_add(map, key, value);
 	return map;
+}
+
+static void add_pairs(struct json_object *map, const char *key,
+		      struct json_object *pairs)
+{
+	if (pairs)
+		tree_add(map, key, json_object_get(pairs));
+}
+
+/* What the kernel knows of an object, and what has not been there yet lacks. */
+static void add_identity(struct json_object *metadata,
+			 const uint8_t uid[KAPF_UID_BYTES],
+			 uint64_t spec_generation, uint64_t resource_version)
+{
+	char text[UID_ROOM];
+
+	if (!spec_generation)
+		return;
+	format_uid(text, uid);
+	tree_add(metadata, "uid", tree_text(text));
+	tree_add(metadata, "generation", tree_number(spec_generation));
+	/* A string, so that nobody reckons with it. */
+	snprintf(text, sizeof(text), "%ju", (uintmax_t)resource_version);
+	tree_add(metadata, "resourceVersion", tree_text(text));
+}
+
+/* All but the spec; what add_identity() adds is in @metadata, with the name. */
+static struct json_object *object(const char *kind,
+				  struct json_object *metadata,
+				  const struct kapf_meta *meta)
+{
+	struct json_object *object = tree_map();
+
+	add_pairs(metadata, "labels", meta->labels);
+	add_pairs(metadata, "annotations", meta->annotations);
+	tree_add(object, "apiVersion", tree_text(API_GROUP "/v1"));
+	tree_add(object, "kind", tree_text(kind));
+	tree_add(object, "metadata", metadata);
+	return object;
 }
 
 static struct json_object *
@@ -98,10 +113,12 @@ static struct json_object *level_spec(const struct kapf_priority_level *level)
  */
 struct json_object *level_object(const struct kapf_priority_level *level)
 {
-	struct json_object *tree = object("PriorityLevelConfiguration",
-					  level->name, level->uid,
-					  &level->meta);
+	struct json_object *metadata = map_of("name", tree_text(level->name));
+	struct json_object *tree;
 
+	add_identity(metadata, level->uid, level->spec_generation,
+		     level->resource_version);
+	tree = object("PriorityLevelConfiguration", metadata, &level->meta);
 	tree_add(tree, "spec", level_spec(level));
 	return tree;
 }
@@ -130,9 +147,12 @@ static struct json_object *schema_spec(const struct kapf_flow_schema *schema)
  */
 struct json_object *schema_object(const struct kapf_flow_schema *schema)
 {
-	struct json_object *tree = object("FlowSchema", schema->name,
-					  schema->uid, &schema->meta);
+	struct json_object *metadata = map_of("name", tree_text(schema->name));
+	struct json_object *tree;
 
+	add_identity(metadata, schema->uid, schema->spec_generation,
+		     schema->resource_version);
+	tree = object("FlowSchema", metadata, &schema->meta);
 	tree_add(tree, "spec", schema_spec(schema));
 	return tree;
 }

@@ -18,16 +18,26 @@ struct libscols_table *table_new(const char *const *columns)
 	struct libscols_table *table = need(scols_new_table());
 
 	scols_table_set_column_separator(table, "   ");
+	table_columns(table, columns);
+	return table;
+}
+
+/**
+ * table_columns() - add columns to a table that has no rows yet
+ * @table: where
+ * @columns: their names, and NULL
+ */
+void table_columns(struct libscols_table *table, const char *const *columns)
+{
 	for (; *columns; columns++)
 		need(scols_table_new_column(table, *columns, 0, 0));
-	return table;
 }
 
 /**
  * table_row() - add a row
  * @table: where
  *
- * Followed by a string for each column.
+ * Followed by a string for each column; more are not looked at.
  */
 void table_row(struct libscols_table *table, ...)
 {

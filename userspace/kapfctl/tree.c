@@ -121,7 +121,7 @@ static void print_json(struct json_object *tree)
 void tree_print(struct json_object *tree)
 {
 	if (!strcmp(output_format, "yaml"))
-		yaml_print(tree);
+		yaml_write(tree, stdout);
 	else
 		print_json(tree);
 	json_object_put(tree);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Trees as YAML on stdout.
+ * Trees as YAML.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,17 +106,18 @@ static void print_value(yaml_emitter_t *to, struct json_object *value)
 }
 
 /**
- * yaml_print() - print a tree
+ * yaml_write() - write a tree
  * @tree: it
+ * @to: where
  */
-void yaml_print(struct json_object *tree)
+void yaml_write(struct json_object *tree, FILE *to)
 {
 	yaml_emitter_t emitter;
 	yaml_event_t event;
 
 	if (!yaml_emitter_initialize(&emitter))
 		need(NULL);
-	yaml_emitter_set_output_file(&emitter, stdout);
+	yaml_emitter_set_output_file(&emitter, to);
 	yaml_emitter_set_unicode(&emitter, 1);
 	yaml_emitter_set_width(&emitter, -1);
 	emit(&emitter, &event,

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a change of the configuration has done, in the words of kubectl; and who
+ * gains and loses seats by it, since every share that is added dilutes all others.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "kapfctl.h"
+
+/**
+ * default_config() - the mandatory and the suggested objects
+ *
+ * Return: to be freed, never NULL.
+ */
+struct kapf_configuration *default_config(void)
+{
+	struct kapf_configuration *config = need(kapf_config_new());
+
+	if (kapf_config_add_defaults(config) < 0)
+		need(NULL);
+	return config;
+}
+
+static const char *suffix(const struct change *change)
+{
+	static const char *const suffixes[] = {
+		[NO_DRY_RUN] = "",
+		[DRY_RUN_CLIENT] = " (dry run)",
+		[DRY_RUN_SERVER] = " (server dry run)",
+	};
+
+	return suffixes[change->dry_run];
+}
+
+/**
+ * report_object() - print what has become of an object; with -o, its name alone
+ * @change: that has been made
+ * @kind: LEVEL or SCHEMA
+ * @name: of the object
+ * @what: has become of it
+ */
+void report_object(const struct change *change, enum kind kind,
+		   const char *name, const char *what)
+{
+	if (output_format)
+		printf("%s/%s\n", kind_type(kind), name);
+	else
+		printf("%s/%s %s%s\n", kind_type(kind), name, what,
+		       suffix(change));
+}
+
+static void print_deleted(const struct change *change, enum kind kind,
+			  const char *name)
+{
+	if (output_format)
+		printf("%s/%s\n", kind_type(kind), name);
+	else
+		printf("%s \"%s\" deleted%s\n", kind_type(kind), name,
+		       suffix(change));
+}
+
+/**
+ * report_deleted() - print which objects are gone; with -o, their names alone
+ * @change: that has been made
+ * @before: the configuration before
+ * @after: the configuration after
+ */
+void report_deleted(const struct change *change,
+		    const struct kapf_configuration *before,
+		    const struct kapf_configuration *after)
+{
+	size_t i;
+
+	for (i = 0; i < before->nr_levels; i++)
+		if (!kapf_config_level(after, before->levels[i].name))
+			print_deleted(change, LEVEL, before->levels[i].name);
+	for (i = 0; i < before->nr_schemas; i++)
+		if (!kapf_config_schema(after, before->schemas[i].name))
+			print_deleted(change, SCHEMA, before->schemas[i].name);
+}
+
+/**
+ * change_name() - how an object has come to be what it is
+ * @kind: the same
+ */
+const char *change_name(enum change_kind kind)
+{
+	static const char *const names[] = {
+		[UNCHANGED] = "unchanged",
+		[CREATED] = "created",
+		[CONFIGURED] = "configured",
+	};
+
+	return names[kind];
+}
+
+static uint32_t server_seats(const struct kapf_configuration *config)
+{
+	return config->max_requests_inflight +
+	       config->max_mutating_requests_inflight;
+}
+
+/* Adds a row for a level, unless it has as many seats as before. */
+static void add_seats(struct libscols_table *table, const char *name,
+		      const struct kapf_configuration *before,
+		      const struct kapf_configuration *after)
+{
+	const struct kapf_priority_level *old = kapf_config_level(before, name);
+	const struct kapf_priority_level *new = kapf_config_level(after, name);
+	uint32_t had = old ? old->nominal_seats : 0;
+	uint32_t has = new ? new->nominal_seats : 0;
+	char seats[3][16];
+
+	if (had == has)
+		return;
+	snprintf(seats[0], sizeof(seats[0]), "%u", had);
+	snprintf(seats[1], sizeof(seats[1]), "%u", has);
+	snprintf(seats[2], sizeof(seats[2]), "%+d", (int)(has - had));
+	table_row(table, name, old ? seats[0] : "-", new ? seats[1] : "-",
+		  seats[2]);
+}
+
+/**
+ * report_seats() - print which levels have gained and lost seats, if any, and
+ *	how many servers share them
+ * @change: that has been made
+ * @before: the configuration before, with nominal limits
+ * @after: the configuration after, likewise
+ */
+void report_seats(const struct change *change,
+		  const struct kapf_configuration *before,
+		  const struct kapf_configuration *after)
+{
+	static const char *const columns[] = {
+		"PRIORITYLEVEL", "SEATS-BEFORE", "SEATS-AFTER", "CHANGE", NULL
+	};
+	struct libscols_table *table = table_new(columns);
+	size_t i;
+
+	for (i = 0; i < after->nr_levels; i++)
+		add_seats(table, after->levels[i].name, before, after);
+	for (i = 0; i < before->nr_levels; i++)
+		if (!kapf_config_level(after, before->levels[i].name))
+			add_seats(table, before->levels[i].name, before, after);
+	if (!table_print(table))
+		return;
+
+	printf("\nbudget: %u seat%s", server_seats(after),
+	       plural(server_seats(after)));
+	if (server_seats(before) != server_seats(after))
+		printf(", before %u", server_seats(before));
+	if (!change->offline)
+		printf(", shared by %zu attached server%s", change->servers,
+		       plural(change->servers));
+	printf("\n\n");
+}
+
+/**
+ * warn_of_missing_levels() - warn of schemas of manifests that match nothing
+ * @change: that has been made
+ * @after: the configuration after
+ *
+ * A schema may come before its level, as in Kubernetes, but more often its name
+ * is mistyped.  Without an instance it cannot be known whether the defaults have
+ * been applied.
+ */
+void warn_of_missing_levels(const struct change *change,
+			    const struct kapf_configuration *after)
+{
+	struct kapf_configuration *defaults = default_config();
+	size_t i;
+
+	for (i = 0; i < after->nr_schemas; i++) {
+		const struct kapf_flow_schema *schema = &after->schemas[i];
+
+		if (!schema->meta.file || !schema->dangling ||
+		    (change->offline &&
+		     kapf_config_level(defaults, schema->level)))
+			continue;
+		complain("warning: %s:%u: FlowSchema \"%s\" names the priority level \"%s\", %s",
+			 schema->meta.file, schema->meta.line, schema->name,
+			 schema->level,
+			 "which does not exist: it matches nothing");
+	}
+	kapf_config_free(defaults);
+}
