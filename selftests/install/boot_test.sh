@@ -32,7 +32,7 @@ cp /lib/systemd/system/{basic,final,local-fs,local-fs-pre,multi-user,paths}.targ
 	/lib/systemd/system/systemd-udevd-{control,kernel}.socket "$units"
 cat >"$units/guest-test.service" <<'END'
 [Unit]
-After=kapf.service systemd-udev-trigger.service
+After=kapf.service kapf-maintain.service systemd-udev-trigger.service
 SuccessAction=poweroff-immediate
 FailureAction=poweroff-immediate
 [Service]
@@ -64,7 +64,7 @@ selftests/vm/run --kernel "$kernel" --no-module --timeout 300 \
 		udevd-control.socket udevd-kernel.socket udev-trigger.service; do
 		ln -s /lib/systemd/system/systemd-$unit $wants
 	done
-	systemctl -q enable kapf.service
+	systemctl -q enable kapf.service kapf-maintain.service
 	systemctl -q add-wants multi-user.target guest-test.service
 	unshare -p -f -m sh -c "mount -t proc proc /proc
 		exec env -i /lib/systemd/systemd --system --log-target=kmsg \

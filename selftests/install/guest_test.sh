@@ -42,6 +42,21 @@ says "and succeeded" out Result=success
 run kapfctl get prioritylevels
 says "there are the defaults" out workload-low
 
+# Only the maintenance annotates the mandatory objects.
+run systemctl is-active kapf-maintain.service
+exits "the maintenance runs" 0
+tries=100
+until kapfctl get fs catch-all -o yaml | grep -q autoupdate-spec ||
+	[ "$tries" = 0 ]; do
+	tries=$((tries - 1))
+	sleep 0.1
+done
+passes "and has annotated what kapf.service does not" [ "$tries" -gt 0 ]
+run systemctl stop kapf-maintain.service
+exits "it can be stopped" 0
+run systemctl show -p Result kapf-maintain.service
+says "and ends well" out Result=success
+
 cp "$dir/manifests/ocr-batch.yaml" /etc/kapf
 run systemctl reload kapf.service
 exits "it reloads" 0

@@ -71,6 +71,7 @@ source=usr/src/kapf-$version
 755 usr/local/lib/libkapf.so.0
 644 usr/local/lib/modules-load.d/kapf.conf
 644 usr/local/lib/pkgconfig/libkapf.pc
+644 usr/local/lib/systemd/system/kapf-maintain.service
 644 usr/local/lib/systemd/system/kapf.service
 644 usr/local/lib/sysusers.d/kapf.conf
 644 usr/local/lib/udev/rules.d/60-kapf.rules
@@ -109,9 +110,11 @@ where="prefix=$tmp/usr sysconfdir=$tmp/etc usrsrcdir=$tmp/src"
 # shellcheck disable=SC2086
 run make install $where
 exits "make install with another prefix" 0
-run systemd-analyze verify "$tmp/usr/lib/systemd/system/kapf.service"
-exits "systemd reads the unit" 0
-empty "without complaint" err
+for unit in kapf kapf-maintain; do
+	run systemd-analyze verify "$tmp/usr/lib/systemd/system/$unit.service"
+	exits "systemd reads $unit.service" 0
+	empty "without complaint" err
+done
 export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig"
 program=selftests/install/program.c
 run pkg-config --modversion libkapf
