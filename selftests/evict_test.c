@@ -329,7 +329,7 @@ TEST_F(evict, of_a_process_that_is_stopped)
 
 /* Everybody at once */
 
-#define ROUNDS 300
+#define ROUNDS 100
 
 /**
  * struct worker - a thread that makes requests until the session has ended
