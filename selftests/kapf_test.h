@@ -568,7 +568,9 @@ static inline int receive_file(int sock)
  * Statistics
  */
 
-static inline struct kapf_level_stats level_stats(int control, const char *name)
+/* Of the level @name, also while it drains; false: there is none. */
+static inline bool find_level_stats(int control, const char *name,
+				    struct kapf_level_stats *stats)
 {
 	static __thread struct kapf_level_stats levels[16];
 	struct kapf_get_stats get = {
@@ -583,12 +585,23 @@ static inline struct kapf_level_stats level_stats(int control, const char *name)
 	errno = -call(control, KAPF_GET_STATS, &get);
 	if (errno)
 		die("GET_STATS");
-	for (i = 0; i < get.nr_levels && i < 16; i++)
-		if (!strcmp(levels[i].name, name))
-			return levels[i];
+	for (i = 0; i < get.nr_levels && i < 16; i++) {
+		if (strcmp(levels[i].name, name))
+			continue;
+		*stats = levels[i];
+		return true;
+	}
 	errno = ENOENT;
-	die(name);
-	return levels[0];
+	return false;
+}
+
+static inline struct kapf_level_stats level_stats(int control, const char *name)
+{
+	struct kapf_level_stats stats = { };
+
+	if (!find_level_stats(control, name, &stats))
+		die(name);
+	return stats;
 }
 
 static inline __u64 seats_in_use(int control, const char *level)
