@@ -289,15 +289,15 @@ static int kapf_prepare_schema_ids(struct kapf_change *change)
 	return 0;
 }
 
-static bool kapf_image_has_level(const struct kapf_image *image,
-				 const char *name)
+static const struct kapf_config_level *
+kapf_image_find_level(const struct kapf_image *image, const char *name)
 {
 	u32 i;
 
 	for (i = 0; i < image->head->nr_levels; i++)
 		if (!strcmp(image->levels[i]->name, name))
-			return true;
-	return false;
+			return image->levels[i];
+	return NULL;
 }
 
 static int kapf_refuse_room(struct kapf_config_error *error,
@@ -313,14 +313,16 @@ static int kapf_refuse_room(struct kapf_config_error *error,
 }
 
 /*
- * What drains counts as what is configured does.  So there is never more than
- * twice of either: what is configured now can begin to drain with this change.
+ * What drains counts as what is configured does, and that of a level that
+ * resumes still does.  So there is never more than twice of either: what is
+ * configured now can begin to drain with this change, which is free.
  */
 static int kapf_check_room(struct kapf_change *change)
 {
 	const struct kapf_instance *instance = change->instance;
 	const struct kapf_image *image = &change->image;
 	u32 levels = image->head->nr_levels;
+	const struct kapf_config_level *record;
 	const struct kapf_level *level;
 	u64 queues = 0;
 	int ret;
@@ -329,12 +331,15 @@ static int kapf_check_room(struct kapf_change *change)
 	for (i = 0; i < image->head->nr_levels; i++)
 		queues += image->levels[i]->queues;
 	list_for_each_entry(level, &instance->levels, link) {
-		if (!level->draining) {
-			queues += level->qs.nr_kept - level->config->queues;
-		} else if (!kapf_image_has_level(image, level->config->name)) {
-			queues += level->qs.nr_kept;
+		u32 kept = level->qs.nr_kept;
+		u32 free = level->draining ? 0 : level->config->queues;
+
+		record = kapf_image_find_level(image, level->config->name);
+		if (record)
+			free = max(free, record->queues);
+		else if (level->draining)
 			levels++;
-		}
+		queues += max(kept, free) - free;
 	}
 	ret = kapf_refuse_room(change->error, KAPF_FIELD_NR_LEVELS, levels,
 			       KAPF_MAX_LEVELS);
