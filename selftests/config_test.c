@@ -385,6 +385,126 @@ TEST_F(config, as_many_objects_as_allowed)
 	set_up_bare(self->control);
 }
 
+TEST_F(config, adjustment_period)
+{
+	static const struct {
+		__u32 in, out;
+	} periods[] = {
+		{ 0, 10000 }, { 100, 100 }, { 600000, 600000 },
+	};
+	size_t len, i;
+	char *bytes;
+
+	for (i = 0; i < ARRAY_SIZE(periods); i++) {
+		self->image.head.adjustment_period_ms = periods[i].in;
+		SET();
+		bytes = get_image(self->control, &len);
+		EXPECT_EQ(periods[i].out, ((struct kapf_config *)bytes)
+			  ->adjustment_period_ms);
+		free(bytes);
+	}
+}
+
+/* metadata.generation and metadata.resourceVersion of what is called "test" */
+struct versions {
+	__u64 level_spec;
+	__u64 level;
+	__u64 schema_spec;
+	__u64 schema;
+};
+
+static struct versions versions(int control)
+{
+	struct kapf_config_schema *schema;
+	struct kapf_config_level *level;
+	struct versions versions;
+	size_t len;
+	char *bytes = get_image(control, &len);
+
+	level = find_level(bytes, "test");
+	schema = find_schema(bytes, "test");
+	if (!level || !schema)
+		die("GET_CONFIG");
+	versions = (struct versions){
+		level->spec_generation, level->resource_version,
+		schema->spec_generation, schema->resource_version,
+	};
+	free(bytes);
+	return versions;
+}
+
+/* A change adds so much to the generations of the specs, and is the last one. */
+#define CHANGES(level_spec_, level_, schema_spec_, schema_)		\
+	do {								\
+		struct versions now_;					\
+		__u64 last_ = generation(self->control) + 1;		\
+									\
+		SET();							\
+		now_ = versions(self->control);				\
+		EXPECT_EQ(was.level_spec + (level_spec_),		\
+			  now_.level_spec);			\
+		EXPECT_EQ((level_) ? last_ : was.level, now_.level);	\
+		EXPECT_EQ(was.schema_spec + (schema_spec_),		\
+			  now_.schema_spec);			\
+		EXPECT_EQ((schema_) ? last_ : was.schema, now_.schema);	\
+		was = now_;						\
+	} while (0)
+
+TEST_F(config, versions_of_objects)
+{
+	struct kapf_config_schema *schema;
+	struct kapf_config_level *level;
+	struct versions was = { };
+	__u32 *fields[4];
+	size_t i;
+
+	level = image_queues(&self->image, "test", 2, 4, 2, 5);
+	level->metadata_len = 4;
+	level->record_size += 8;
+	self->image.levels_len += 8;
+	image_level(&self->image, "other", KAPF_LEVEL_REJECT, 1);
+	schema = image_schema(&self->image, "test", 50, "test", "[1]");
+	schema->metadata_len = 4;
+	CHANGES(1, true, 1, true);
+	CHANGES(0, false, 0, false);
+
+	/* Others, and the budget, are not theirs. */
+	image_level(&self->image, "third", KAPF_LEVEL_REJECT, 1);
+	self->image.head.adjustment_period_ms = 20000;
+	CHANGES(0, false, 0, false);
+	/* Metadata is not of the spec. */
+	memcpy(level + 1, "meta", 4);
+	CHANGES(0, true, 0, false);
+	memcpy((char *)(schema + 1) + 3, "data", 4);
+	CHANGES(0, false, 0, true);
+
+	fields[0] = &level->nominal_shares;
+	fields[1] = &level->lendable_percent;
+	fields[2] = &level->queues;
+	fields[3] = &level->queue_length_limit;
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
+		++*fields[i];
+		CHANGES(1, true, 0, false);
+	}
+	level->borrowing_limit_percent = 50;
+	CHANGES(1, true, 0, false);
+	level->hand_size = 1;
+	CHANGES(1, true, 0, false);
+	schema->precedence++;
+	CHANGES(0, false, 1, true);
+	schema->distinguisher = KAPF_BY_USER;
+	CHANGES(0, false, 1, true);
+	memcpy(schema + 1, "[2]", 3);
+	CHANGES(0, false, 1, true);
+	memcpy(schema->level, "other\0", 6);
+	CHANGES(0, false, 1, true);
+	/* It is seen to dangle, which is of its status. */
+	memcpy(schema->level, "loose\0", 6);
+	CHANGES(0, false, 1, true);
+	image_level(&self->image, "loose", KAPF_LEVEL_REJECT, 1);
+	CHANGES(0, false, 0, true);
+}
+
 /* Who may do what */
 
 TEST_F(config, read_only_control_node_cannot_set)

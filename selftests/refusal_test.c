@@ -179,6 +179,19 @@ TEST_F(refusal, server_seats)
 	head->max_mutating_requests_inflight = 1;
 }
 
+TEST_F(refusal, adjustment_period)
+{
+	__u32 *period = &self->image.head.adjustment_period_ms;
+
+	SPOILT(*period, 99,
+	       in_image(ADJUSTMENT_PERIOD, range(99, 100, 600000)));
+	SPOILT(*period, 1, in_image(ADJUSTMENT_PERIOD, range(1, 100, 600000)));
+	SPOILT(*period, 600001,
+	       in_image(ADJUSTMENT_PERIOD, range(600001, 100, 600000)));
+	SPOILT(*period, ~0u,
+	       in_image(ADJUSTMENT_PERIOD, range(~0u, 100, 600000)));
+}
+
 TEST_F(refusal, numbers_of_records)
 {
 	__u32 *levels = &self->image.head.nr_levels;
