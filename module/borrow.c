@@ -9,7 +9,7 @@
  * those that are configured its place.  What is found idle is freed, and the
  * shares are those of the others.
  *
- * All of it happens with config_lock held.
+ * All of it happens with config_lock held, but for the freeing.
  */
 
 #include <linux/jiffies.h>
@@ -100,66 +100,82 @@ static bool kapf_borrow_trim(struct kapf_level *level)
 	return level->qs.nr_kept != queues;
 }
 
-/* Levels that have drained; true: there are some. */
-static bool kapf_borrow_collect_levels(struct kapf_instance *instance,
-				       struct list_head *drained)
+/* What has drained, and cannot be found any more. */
+struct kapf_drained {
+	struct list_head levels;
+	struct list_head schemas;
+};
+
+static void kapf_borrow_collect_levels(struct kapf_instance *instance,
+				       struct list_head *drained, bool settled)
 {
 	struct kapf_level *level, *next;
 
 	list_for_each_entry_safe(level, next, &instance->levels, link) {
 		if (!level->draining) {
 			instance->drains |= kapf_borrow_trim(level);
-		} else if (kapf_level_idle(level)) {
+		} else if (settled && kapf_level_idle(level)) {
 			list_move(&level->link, drained);
 			instance->nr_draining_levels--;
 		}
 	}
 	instance->drains |= instance->nr_draining_levels;
-	return !list_empty(drained);
 }
 
-static bool kapf_borrow_collect_schemas(struct kapf_instance *instance,
-					struct list_head *drained)
+static void kapf_borrow_collect_schemas(struct kapf_instance *instance,
+					struct list_head *drained, bool settled)
 {
 	struct kapf_schema *schema, *next;
 
 	list_for_each_entry_safe(schema, next, &instance->draining_schemas,
 				 link) {
-		if (!kapf_schema_idle(schema))
+		if (!settled || !kapf_schema_idle(schema))
 			continue;
 		list_move(&schema->link, drained);
 		instance->nr_draining_schemas--;
 	}
 	instance->drains |= instance->nr_draining_schemas;
-	return !list_empty(drained);
 }
 
 /*
- * Free what has drained.  The levels first: nobody admits to them, so that the
- * schemas of one that is idle are so, too, when they are looked at.
- *
- * Those who found an object idle no more reach it after a grace period: a FINISH
- * that has just made it so may not have let go of it.
+ * Collect what has drained, for kapf_borrow_free().  The levels first: nobody
+ * admits to them, so that the schemas of one that is idle are so, too, when they
+ * are looked at.
  *
  * Return: are shares gone?
  */
-static bool kapf_borrow_reap(struct kapf_instance *instance)
+static bool kapf_borrow_reap(struct kapf_instance *instance,
+			     struct kapf_drained *drained)
+{
+	/* Else somebody may still admit to what he has found before. */
+	bool settled = instance->settled ==
+		       kapf_config_locked(instance)->generation;
+
+	INIT_LIST_HEAD(&drained->levels);
+	INIT_LIST_HEAD(&drained->schemas);
+	instance->drains = false;
+	kapf_borrow_collect_levels(instance, &drained->levels, settled);
+	kapf_borrow_collect_schemas(instance, &drained->schemas, settled);
+	return !list_empty(&drained->levels);
+}
+
+/*
+ * Those who found an object idle no more reach it after a grace period: a FINISH
+ * that has just made it so may not have let go of it.  To be called without
+ * config_lock: nobody else is to wait for that.
+ */
+static void kapf_borrow_free(struct kapf_drained *drained)
 {
 	struct kapf_schema *schema, *next_schema;
 	struct kapf_level *level, *next_level;
-	LIST_HEAD(schemas);
-	LIST_HEAD(levels);
-	bool fewer;
 
-	instance->drains = false;
-	fewer = kapf_borrow_collect_levels(instance, &levels);
-	if (kapf_borrow_collect_schemas(instance, &schemas) || fewer)
-		synchronize_rcu();
-	list_for_each_entry_safe(schema, next_schema, &schemas, link)
+	if (list_empty(&drained->levels) && list_empty(&drained->schemas))
+		return;
+	synchronize_rcu();
+	list_for_each_entry_safe(schema, next_schema, &drained->schemas, link)
 		kapf_schema_destroy(schema);
-	list_for_each_entry_safe(level, next_level, &levels, link)
+	list_for_each_entry_safe(level, next_level, &drained->levels, link)
 		kapf_level_destroy(level);
-	return fewer;
 }
 
 static void kapf_borrow_schedule(struct kapf_instance *instance)
@@ -178,16 +194,22 @@ static void kapf_borrow_schedule(struct kapf_instance *instance)
 /**
  * kapf_borrow_update() - the configuration has changed
  * @instance: of which
- *
- * From now on nobody reaches what the configuration does not have any more.
+ * @generation: of the configuration since which a grace period has passed: nobody
+ *	reaches what it does not have any more
  */
-void kapf_borrow_update(struct kapf_instance *instance)
+void kapf_borrow_update(struct kapf_instance *instance, u64 generation)
 {
-	kapf_borrow_reap(instance);
+	struct kapf_drained drained;
+
+	mutex_lock(&instance->config_lock);
+	instance->settled = max(instance->settled, generation);
+	kapf_borrow_reap(instance, &drained);
 	kapf_borrow_share(instance,
 			  kapf_server_seats(kapf_config_locked(instance)));
 	kapf_borrow_adjust(instance);
 	kapf_borrow_schedule(instance);
+	mutex_unlock(&instance->config_lock);
+	kapf_borrow_free(&drained);
 }
 
 static void kapf_borrow_work(struct work_struct *work)
@@ -196,17 +218,19 @@ static void kapf_borrow_work(struct work_struct *work)
 		container_of(to_delayed_work(work), struct kapf_instance,
 			     borrow);
 	const struct kapf_active_config *config;
+	struct kapf_drained drained;
 	bool fewer;
 
 	mutex_lock(&instance->config_lock);
 	config = kapf_config_locked(instance);
-	fewer = kapf_borrow_reap(instance);
+	fewer = kapf_borrow_reap(instance, &drained);
 	if (fewer)
 		kapf_borrow_share(instance, kapf_server_seats(config));
 	if (fewer || ktime_get_ns() >= instance->next_adjustment)
 		kapf_borrow_adjust(instance);
 	kapf_borrow_schedule(instance);
 	mutex_unlock(&instance->config_lock);
+	kapf_borrow_free(&drained);
 }
 
 /**
@@ -223,9 +247,7 @@ int kapf_borrow_init(struct kapf_instance *instance)
 	if (!instance->parts)
 		return -ENOMEM;
 	INIT_DELAYED_WORK(&instance->borrow, kapf_borrow_work);
-	mutex_lock(&instance->config_lock);
-	kapf_borrow_update(instance);
-	mutex_unlock(&instance->config_lock);
+	kapf_borrow_update(instance, instance->generation);
 	return 0;
 }
 

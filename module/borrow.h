@@ -7,6 +7,6 @@
 int kapf_borrow_init(struct kapf_instance *instance);
 void kapf_borrow_destroy(struct kapf_instance *instance);
 void kapf_borrow_share(struct kapf_instance *instance, u32 server_seats);
-void kapf_borrow_update(struct kapf_instance *instance);
+void kapf_borrow_update(struct kapf_instance *instance, u64 generation);
 
 #endif /* KAPF_BORROW_H */

@@ -483,8 +483,6 @@ static void kapf_change_commit(struct kapf_change *change)
 	kapf_commit_schemas(change);
 	WRITE_ONCE(instance->generation, change->next->generation);
 	rcu_assign_pointer(instance->config, change->next);
-	synchronize_rcu();
-	kvfree(change->present);
 }
 
 /**
@@ -494,7 +492,8 @@ static void kapf_change_commit(struct kapf_change *change)
  * @len: of @image
  * @error: out: what is wrong with it
  *
- * kapf_borrow_update() is due after it.
+ * After a grace period, without the lock, so that nobody else has to wait, the
+ * former configuration is to be freed, and kapf_borrow_update() is due.
  *
  * Return: 0; -EINVAL or -ENOSPC and @error; -ENOMEM.  Nothing has changed then.
  */

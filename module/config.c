@@ -29,7 +29,7 @@ struct kapf_active_config *kapf_config_locked(struct kapf_instance *instance)
 int kapf_config_set(struct kapf_instance *instance,
 		    struct kapf_set_config *set)
 {
-	const struct kapf_active_config *config;
+	const struct kapf_active_config *former;
 	void *image;
 	int ret;
 
@@ -44,16 +44,17 @@ int kapf_config_set(struct kapf_instance *instance,
 	ret = mutex_lock_interruptible(&instance->config_lock);
 	if (ret)
 		goto free_image;
-	config = kapf_config_locked(instance);
+	former = kapf_config_locked(instance);
 	ret = -ESTALE;
-	if (set->generation == config->generation)
+	if (set->generation == former->generation)
 		ret = kapf_config_replace(instance, image, set->image_len,
 					  &set->error);
-	if (!ret) {
-		kapf_borrow_update(instance);
-		set->generation = kapf_config_locked(instance)->generation;
-	}
 	mutex_unlock(&instance->config_lock);
+	if (ret)
+		goto free_image;
+	synchronize_rcu();
+	kvfree(former);
+	kapf_borrow_update(instance, ++set->generation);
 free_image:
 	kvfree(image);
 	return ret;

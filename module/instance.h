@@ -35,6 +35,8 @@ struct kapf_level;
  * @nr_draining_levels: how many are of the latter kind
  * @draining_schemas: those that live though the configuration has them no more
  * @nr_draining_schemas: how many
+ * @settled: the last generation since which a grace period has passed, so that
+ *	nobody admits by an earlier one
  * @drains: does anything drain, these or queues?
  * @parts: scratch, for the adjustment of all levels
  * @fair_prop: FairProp of the last adjustment, see kapf_allocate()
@@ -63,6 +65,7 @@ struct kapf_instance {
 	u32 nr_draining_levels;
 	struct list_head draining_schemas;
 	u32 nr_draining_schemas;
+	u64 settled;
 	bool drains;
 	struct kapf_allocation *parts;
 	u64 fair_prop;

@@ -7,6 +7,8 @@
  * There are nine seats: catch-all has five, "test" and "other" two each, and
  * nobody lends.
  */
+#include <sys/resource.h>
+
 #include "kapf_test.h"
 
 #define SEATS 9
@@ -498,58 +500,108 @@ TEST_F(reconfigure, lower_limit_lets_nobody_in_until_there_is_room)
  * @thread: it
  * @control: the node
  * @image: what with
- * @stop: it is to end
- * @calls: SET_CONFIGs begun and ended: odd while one is under way
+ * @changes: how often
+ * @mean: how long that took on average, ns; 0 at first
+ * @done: it has ended
  */
 struct changer {
 	pthread_t thread;
 	int control;
 	const struct image *image;
-	bool stop;
-	__u64 calls;
+	__u32 changes;
+	__u64 mean;
+	bool done;
 };
 
 static void *changer_main(void *arg)
 {
 	struct changer *changer = arg;
 	struct kapf_set_config set = { .size = sizeof(set) };
+	__u64 begin, all = 0;
 	size_t len;
 	char *bytes = image_pack(changer->image, &len);
+	__u32 i;
 
 	set.image = (uintptr_t)bytes;
 	set.image_len = len;
 	set.generation = generation(changer->control);
-	while (!__atomic_load_n(&changer->stop, __ATOMIC_RELAXED)) {
-		__atomic_fetch_add(&changer->calls, 1, __ATOMIC_SEQ_CST);
+	for (i = 1; i <= changer->changes; i++) {
+		begin = now_ns();
 		if (call(changer->control, KAPF_SET_CONFIG, &set))
 			die("SET_CONFIG");
-		__atomic_fetch_add(&changer->calls, 1, __ATOMIC_SEQ_CST);
-		sleep_ms(5);
+		all += now_ns() - begin;
+		__atomic_store_n(&changer->mean, all / i, __ATOMIC_RELAXED);
 	}
+	__atomic_store_n(&changer->done, true, __ATOMIC_RELAXED);
 	free(bytes);
 	return NULL;
 }
 
-/* Many are admitted and finished within the time that one change takes. */
+/* How often this thread has gone to sleep */
+static long sleeps(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage))
+		die("getrusage");
+	return usage.ru_nvcsw;
+}
+
+/*
+ * How many changes out of 30, one right after the other, does @what wait for? It
+ * sleeps then, and takes half as long as a change, or longer.
+ */
+static __u32 changes_waited_for(struct __test_metadata *_metadata,
+				struct _test_data_reconfigure *self,
+				bool (*what)(struct _test_data_reconfigure *))
+{
+	struct changer changer = {
+		.control = self->control,
+		.image = &self->with,
+		.changes = 30,
+	};
+	__u64 begin, took, mean;
+	__u32 nr = 0, waited = 0;
+	long before;
+
+	errno = pthread_create(&changer.thread, NULL, changer_main, &changer);
+	if (errno)
+		die("pthread_create");
+	while (!__atomic_load_n(&changer.done, __ATOMIC_RELAXED)) {
+		before = sleeps();
+		begin = now_ns();
+		EXPECT_TRUE(what(self));
+		took = now_ns() - begin;
+		mean = __atomic_load_n(&changer.mean, __ATOMIC_RELAXED);
+		waited += mean && took > mean / 2 && sleeps() > before;
+		nr++;
+	}
+	pthread_join(changer.thread, NULL);
+	TH_LOG("a change took %llu us on average; %u of %u waited",
+	       changer.mean / 1000, waited, nr);
+	return waited;
+}
+
+static bool admit_and_finish(struct _test_data_reconfigure *self)
+{
+	return admit(self->fd, 0, self->schema) == KAPF_EXECUTE &&
+	       !finish(self->fd, 0);
+}
+
 TEST_F(reconfigure, requests_do_not_wait_for_a_change)
 {
-	struct changer changer = { .control = self->control,
-				   .image = &self->with };
-	__u64 before, within = 0, calls;
+	EXPECT_GT(10, changes_waited_for(_metadata, self, admit_and_finish));
+}
 
-	ASSERT_EQ(0, pthread_create(&changer.thread, NULL, changer_main,
-				    &changer));
-	do {
-		before = __atomic_load_n(&changer.calls, __ATOMIC_SEQ_CST);
-		ASSERT_EQ(KAPF_EXECUTE, admit(self->fd, 0, self->schema));
-		ASSERT_EQ(0, finish(self->fd, 0));
-		calls = __atomic_load_n(&changer.calls, __ATOMIC_SEQ_CST);
-		within += before % 2 && before == calls;
-	} while (calls < 60);
-	__atomic_store_n(&changer.stop, true, __ATOMIC_RELAXED);
-	pthread_join(changer.thread, NULL);
-	TH_LOG("%llu requests within %llu changes", within, calls / 2);
-	EXPECT_LT(10 * calls, within);
+/* A change waits for others, but they do not wait with it. */
+static bool look(struct _test_data_reconfigure *self)
+{
+	return generation(self->fd) && !level_stats(self->control, "test").flags;
+}
+
+TEST_F(reconfigure, who_looks_does_not_wait_for_a_change)
+{
+	EXPECT_GT(10, changes_waited_for(_metadata, self, look));
 }
 
 TEST_HARNESS_MAIN
