@@ -39,15 +39,20 @@ static void set_up_faults(void)
 	write_file(DEBUGFS "/fail_usercopy/verbose", "0");
 }
 
+struct packed {
+	char *bytes;
+	size_t len;
+};
+
 FIXTURE(fault) {
 	int control;
 	int fd;
 	int fail;	/* FAIL_NTH */
 	__u32 schema;	/* of a level with 2 seats that queues */
-	char *image;
-	size_t image_len;
-	char *new_image;
-	size_t new_image_len;
+	struct packed image;
+	struct packed new_image;
+	struct packed return_image;	/* for after @drained */
+	struct image drained;	/* "test" is gone, its schema is another's */
 	int other;	/* of a step */
 	__u64 generation;
 	char room[1 << 16];
@@ -66,14 +71,25 @@ FIXTURE_SETUP(fault)
 	set_up_faults();
 	self->control = open_node(CONTROL_NODE, O_RDWR);
 	self->schema = set_up_queues(self->control, 2, 2, 1, 10);
-	self->image = get_image(self->control, &self->image_len);
+	self->image.bytes = get_image(self->control, &self->image.len);
 	image_init(&image);
 	image_queues(&image, "test", 2, 2, 1, 10);
 	image_schema(&image, "test", 100, "test", "[]");
 	image_queues(&image, "new", 10, 16, 4, 50);
 	image_schema(&image, "new", 200, "new", "[]");
 	image_schema(&image, "dangling", 201, "none", "[]");
-	self->new_image = image_pack(&image, &self->new_image_len);
+	self->new_image.bytes = image_pack(&image, &self->new_image.len);
+	image_free(&image);
+	image_init(&self->drained);
+	image_queues(&self->drained, "new", 10, 16, 4, 50);
+	image_schema(&self->drained, "test", 100, "new", "[]");
+	image_schema(&self->drained, "lost", 201, "test", "[]");
+	image_init(&image);
+	image_queues(&image, "test", 2, 8, 1, 10);
+	image_queues(&image, "new", 10, 2, 1, 50);
+	image_schema(&image, "test", 100, "exempt", "[]");
+	image_schema(&image, "lost", 201, "test", "[]");
+	self->return_image.bytes = image_pack(&image, &self->return_image.len);
 	image_free(&image);
 	self->fd = open_node(SUBMIT_NODE, O_RDWR);
 	ASSERT_EQ(0, attach(self->fd, 8, 64));
@@ -82,8 +98,10 @@ FIXTURE_SETUP(fault)
 FIXTURE_TEARDOWN(fault)
 {
 	if (self->control) {
-		free(self->image);
-		free(self->new_image);
+		free(self->image.bytes);
+		free(self->new_image.bytes);
+		free(self->return_image.bytes);
+		image_free(&self->drained);
 		close(self->fd);
 		close(self->control);
 	}
@@ -113,34 +131,36 @@ static bool spared(struct _test_data_fault *self)
 
 /**
  * struct state - what must not change with a call that fails
- * @generation: of the configuration
- * @level: of the level "test"
- * @sessions: attached
+ * @get: how much there is of everything, what drains too
+ * @image: of the configuration, hashed
+ * @level: "test"
  * @requests: in flight
  */
 struct state {
-	__u64 generation;
+	struct kapf_get_stats get;
+	__u64 image;
 	struct kapf_level_stats level;
-	__u32 sessions;
-	__u32 requests;
+	__u64 requests;
 };
 
 static struct state state_of(int control)
 {
-	struct kapf_get_stats get = {
-		.size = sizeof(get),
-		.level_size = sizeof(struct kapf_level_stats),
-		.schema_size = sizeof(struct kapf_schema_stats),
+	struct state state = {
+		.get.size = sizeof(state.get),
+		.get.level_size = sizeof(struct kapf_level_stats),
+		.get.schema_size = sizeof(struct kapf_schema_stats),
 	};
-	struct state state;
+	size_t len, i;
+	char *bytes = get_image(control, &len);
 
-	memset(&state, 0, sizeof(state));
-	if (call(control, KAPF_GET_STATS, &get))
+	if (call(control, KAPF_GET_STATS, &state.get))
 		die("GET_STATS");
-	state.generation = get.generation;
-	state.sessions = get.nr_sessions;
+	for (i = 0; i < len; i++)
+		state.image = state.image * 31 + bytes[i];
+	free(bytes);
 	state.level = level_stats(control, "test");
 	/* Time goes on. */
+	state.get.time = 0;
 	state.level.current_r = 0;
 	state.requests = requests_known(control);
 	return state;
@@ -256,13 +276,12 @@ static int get_config(struct _test_data_fault *self)
 	return call(self->fd, KAPF_GET_CONFIG, &get);
 }
 
-static int set_bytes_once(struct _test_data_fault *self, const char *image,
-			  size_t len)
+static int set_once(struct _test_data_fault *self, const struct packed *image)
 {
 	struct kapf_set_config set = {
 		.size = sizeof(set),
-		.image_len = len,
-		.image = (uintptr_t)image,
+		.image_len = image->len,
+		.image = (uintptr_t)image->bytes,
 		.generation = self->generation,
 	};
 
@@ -276,18 +295,18 @@ static void know_generation(struct _test_data_fault *self)
 
 static int set_config(struct _test_data_fault *self)
 {
-	return set_bytes_once(self, self->image, self->image_len);
+	return set_once(self, &self->image);
 }
 
 /* A level and schemas that are not there yet */
 static int set_new_config(struct _test_data_fault *self)
 {
-	return set_bytes_once(self, self->new_image, self->new_image_len);
+	return set_once(self, &self->new_image);
 }
 
 static void set_config_back(struct _test_data_fault *self)
 {
-	if (set_bytes(self->control, self->image, self->image_len, NULL))
+	if (set_bytes(self->control, self->image.bytes, self->image.len, NULL))
 		die("SET_CONFIG");
 	know_generation(self);
 }
@@ -512,6 +531,31 @@ static void end_lingering(struct _test_data_fault *self)
 	empty_slots(self);
 }
 
+/* A level and its schema drain when the call is made. */
+static void drain(struct _test_data_fault *self)
+{
+	set_config_back(self);
+	admit_first(self);
+	if (set_image(self->control, &self->drained, NULL))
+		die("SET_CONFIG");
+	know_generation(self);
+}
+
+/* It resumes with more queues, another gets fewer, schemas move. */
+static int set_return_config(struct _test_data_fault *self)
+{
+	return set_once(self, &self->return_image);
+}
+
+static void undrain(struct _test_data_fault *self)
+{
+	set_config_back(self);
+	empty_slots(self);
+	/* Nothing is to be gone later, when it would look like a change. */
+	while (state_of(self->control).get.nr_schemas > 3)
+		sleep_ms(10);
+}
+
 static const struct step steps[] = {
 	{ .name = "GET_INFO", .call = info },
 	{ .name = "open", .call = open_file, .undo = close_other },
@@ -524,6 +568,8 @@ static const struct step steps[] = {
 	  .call = set_new_config, .answers = true },
 	{ .name = "SET_CONFIG, back", .prepare = know_generation,
 	  .call = set_config, .answers = true },
+	{ .name = "SET_CONFIG, draining", .prepare = drain,
+	  .call = set_return_config, .undo = undrain, .answers = true },
 	{ .name = "GET_STATS", .call = get_stats },
 	{ .name = "GET_REQUESTS", .prepare = queue_one, .call = get_requests,
 	  .undo = empty_slots },

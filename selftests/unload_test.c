@@ -160,6 +160,43 @@ TEST_F(unload, right_after_a_waiter_was_killed)
 	}
 }
 
+/*
+ * What drains, the worker that looks after it and the one that adjusts limits find
+ * nothing of what was, either.
+ */
+TEST_F_TIMEOUT(unload, while_levels_drain, 120)
+{
+	struct image image;
+	__u32 schema;
+	int i, control, fd;
+
+	for (i = 0; i < 10; i++) {
+		control = open_node(CONTROL_NODE, O_RDWR);
+		image_init(&image);
+		image.head.adjustment_period_ms = 100;
+		image_queues(&image, "test", 1, 16, 2, 1);
+		image_schema(&image, "test", 100, "test", "[]");
+		set_up(control, &image);
+		schema = schema_id(control, "test");
+		fd = open_session(2);
+		EXPECT_EQ(KAPF_EXECUTE, admit(fd, 0, schema));
+		image_free(&image);
+		image_init(&image);
+		image.head.adjustment_period_ms = 100;
+		ASSERT_EQ(0, set_image(control, &image, NULL));
+		image_free(&image);
+		EXPECT_EQ(KAPF_STATS_DRAINING,
+			  level_stats(control, "test").flags);
+		/* So that it is at work, just before, or just after. */
+		sleep_ms(60 + 10 * i);
+		close(control);
+		close(fd);
+		ASSERT_EQ(0, unload());
+		sleep_ms(20);
+		ASSERT_EQ(0, load(self->module, ""));
+	}
+}
+
 /* Opening and closing against unloading: whoever is first, nothing breaks. */
 static void *opener_main(void *arg)
 {
