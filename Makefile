@@ -40,7 +40,8 @@ help:
 	@echo 'fuzz           look for inputs that break the engine or libkapf, for SECONDS'
 	@echo '               (60) each; installs clang'
 	@echo 'lint           check the style alone'
-	@echo 'demo           run the demo in a virtual machine'
+	@echo 'demo           run the demo in a virtual machine; with MANIFEST=FILE, that of'
+	@echo '               another cure'
 	@echo 'install        install what make tools has built, and what the machine'
 	@echo '               needs to run it; prefix, DESTDIR and others say where'
 	@echo 'uninstall      remove that'
@@ -98,7 +99,7 @@ lint:
 	@scripts/lint
 
 demo: modules tools
-	@userspace/demo/run
+	@userspace/demo/run $(if $(MANIFEST),--manifest '$(MANIFEST)')
 
 install uninstall:
 	@env $(foreach name,$(INSTALL_VARIABLES),$(name)='$($(name))') \
