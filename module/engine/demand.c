@@ -23,35 +23,7 @@
  */
 void kapf_demand_init(struct kapf_demand *demand, u64 now)
 {
-	*demand = (struct kapf_demand) { .now = now };
-}
-
-/* Bring the integrals up to date. */
-static void kapf_demand_advance(struct kapf_demand *demand, u64 now)
-{
-	u64 elapsed = now - demand->now;
-	u64 seats = demand->seats;
-
-	if ((s64)elapsed <= 0)
-		return;
-	demand->now = now;
-	demand->elapsed += elapsed;
-	demand->integral += (kapf_u128)seats * elapsed;
-	demand->square_integral += (kapf_u128)(seats * seats) * elapsed;
-}
-
-/**
- * kapf_demand_set() - the demand changes
- * @demand: of the level
- * @seats: in use and waited for; 2^32 and more count as 2^32 - 1
- * @now: in ns
- */
-void kapf_demand_set(struct kapf_demand *demand, u64 seats, u64 now)
-{
-	kapf_demand_advance(demand, now);
-	demand->seats = seats > ~0u ? ~0u : seats;
-	if (demand->seats > demand->peak)
-		demand->peak = demand->seats;
+	*demand = (struct kapf_demand) { .now = now, .begin = now };
 }
 
 /*
@@ -63,7 +35,7 @@ void kapf_demand_set(struct kapf_demand *demand, u64 seats, u64 now)
  */
 static void kapf_demand_measure(struct kapf_demand *demand)
 {
-	u64 elapsed = demand->elapsed;
+	u64 elapsed = demand->now - demand->begin;
 	kapf_u128 rest, squares, variance;
 	u64 whole, fraction;
 
@@ -113,11 +85,11 @@ void kapf_demand_end_period(struct kapf_demand *demand, u64 now)
 	kapf_demand_advance(demand, now);
 	demand->high_watermark = demand->peak;
 	demand->peak = demand->seats;
-	if (!demand->elapsed)
+	if (demand->now == demand->begin)
 		return;
 	kapf_demand_measure(demand);
 	kapf_demand_smooth(demand);
-	demand->elapsed = 0;
+	demand->begin = demand->now;
 	demand->integral = 0;
 	demand->square_integral = 0;
 }

@@ -9,8 +9,8 @@
 /**
  * struct kapf_demand - how many seats a level wants: now, and in its last period
  * @now: time of the last change
- * @elapsed: length of the present period until then, in ns
- * @integral: of the demand over that time, in seats * ns
+ * @begin: of the present period
+ * @integral: of the demand from then to @now, in seats * ns
  * @square_integral: of its square, in seats^2 * ns
  * @seats: demand at present
  * @peak: greatest demand of the present period
@@ -25,7 +25,7 @@
  */
 struct kapf_demand {
 	u64 now;
-	u64 elapsed;
+	u64 begin;
 	kapf_u128 integral;
 	kapf_u128 square_integral;
 	u32 seats;
@@ -36,8 +36,37 @@ struct kapf_demand {
 	u64 smoothed;
 };
 
+/* Bring the integrals up to date. */
+static inline void kapf_demand_advance(struct kapf_demand *demand, u64 now)
+{
+	u64 elapsed = now - demand->now;
+	u64 seats = demand->seats;
+
+	if ((s64)elapsed <= 0)
+		return;
+	demand->now = now;
+	demand->integral += (kapf_u128)seats * elapsed;
+	demand->square_integral += (kapf_u128)(seats * seats) * elapsed;
+}
+
+/**
+ * kapf_demand_set() - the demand changes
+ * @demand: of the level
+ * @seats: in use and waited for; 2^32 and more count as 2^32 - 1
+ * @now: in ns
+ *
+ * Inline, as it is part of each admission and each finish.
+ */
+static inline void kapf_demand_set(struct kapf_demand *demand, u64 seats,
+				   u64 now)
+{
+	kapf_demand_advance(demand, now);
+	demand->seats = seats > ~0u ? ~0u : seats;
+	if (demand->seats > demand->peak)
+		demand->peak = demand->seats;
+}
+
 void kapf_demand_init(struct kapf_demand *demand, u64 now);
-void kapf_demand_set(struct kapf_demand *demand, u64 seats, u64 now);
 void kapf_demand_end_period(struct kapf_demand *demand, u64 now);
 
 #endif /* KAPF_DEMAND_H */
