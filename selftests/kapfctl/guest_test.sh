@@ -250,6 +250,7 @@ says "seats in use and requests waiting" out "tiny Limited 1 4 1 50 3 3 2"
 run kapfctl status
 exits "status" 0
 says "the budget" out "Budget: 600 seats (max-requests-inflight 400, max-mutating-requests-inflight 200)"
+says "how often limits are adjusted" out "Adjustment: every 10s"
 says "what is in use" out "In use: 3 seats, and 0 exempt"
 says "what waits" out "Waiting: 2 requests for 2 seats"
 says "how many servers" out "Servers: 1"
@@ -329,7 +330,7 @@ passes "as many as in the table" [ "$(grep -c '"queue":' "$tmp/out")" = \
 
 run kapfctl status -o json
 exits "status as JSON" 0
-object "\"budget_seats\":600,\"max_requests_inflight\":400,\"max_mutating_requests_inflight\":200,\"seats_in_use\":3,\"exempt_seats_in_use\":0,\"waiting_requests\":2,\"waiting_seats\":2,\"generation\":$(generation),\"servers\":\[.*\]"
+object "\"budget_seats\":600,\"max_requests_inflight\":400,\"max_mutating_requests_inflight\":200,\"adjustment_period_ms\":10000,\"seats_in_use\":3,\"exempt_seats_in_use\":0,\"waiting_requests\":2,\"waiting_seats\":2,\"generation\":$(generation),\"servers\":\[.*\]"
 object "\"server\":\"web\",\"tenant\":null,\"session\":$session,\"pid\":$holder,\"uid\":0,\"slots\":65536,\"seats_in_use\":3,\"executing_requests\":3,\"waiting_requests\":2,\"lingering_requests\":0,\"attached_at\":$moment"
 
 run kapfctl dump queues
@@ -433,6 +434,23 @@ run kapfctl dump requests
 shows "control characters are escaped" 2 5 \
 	"$(printf 'J\303\266rg\\x2c\\x5c\\xc3\\x1b[1m')"
 passes "the server ends well" release
+
+# The adjustment period
+
+before=$(generation)
+run kapfctl apply --adjustment-period 60s
+exits "another adjustment period" 0
+says "is told of" out "adjustment period: 60s, before 10s"
+passes "is a change" [ "$(generation)" = $((before + 1)) ]
+run kapfctl apply --adjustment-period 60s
+empty "the same one is none" out
+passes "nothing has changed" [ "$(generation)" = $((before + 1)) ]
+run kapfctl apply --max-requests-inflight 401
+exits "other changes" 0
+run kapfctl status
+says "leave it as it is" out "Adjustment: every 60s"
+run kapfctl status -o json
+passes "as JSON says, too" grep -q '"adjustment_period_ms": *60000,' "$tmp/out"
 
 # What the kernel refuses
 

@@ -104,6 +104,10 @@ refuses_to_run '"-1" is not a number of 0 to 65535' apply \
 	--max-requests-inflight=-1
 refuses_to_run '"70000" is not a number' apply --max-requests-inflight 70000
 refuses_to_run '"4x" is not a number' apply --max-mutating-requests-inflight 4x
+for period in 99ms 601s 10 5m -1s s '' 0x1s 4294967396ms; do
+	refuses_to_run "\"$period\" is not a duration of 100ms to 600s" apply \
+		--adjustment-period="$period"
+done
 refuses_to_run 'say what to get' get
 refuses_to_run '"pods" is no kind of object: must be prioritylevels, flowschemas or all' get pods
 for type in '' p pods. flow flowschemass flowschemas. flowschemas.v1 fs.apps \
@@ -262,6 +266,12 @@ dry_run --defaults --max-requests-inflight 800 \
 	--max-mutating-requests-inflight 0
 says "twice the budget" out "budget: 800 seats, before 600"
 says "gives more seats" out "workload-low - 327 +327"
+
+dry_run --adjustment-period 1500ms
+exits "another adjustment period" 0
+passes "is told of" grep -qx 'adjustment period: 1500ms, before 10s' "$tmp/out"
+dry_run --adjustment-period 10s
+empty "the same one is not" out
 
 dry_run --max-requests-inflight 1 --max-mutating-requests-inflight 0
 passes "a budget of 1 seat" grep -qx 'budget: 1 seat, before 600' "$tmp/out"

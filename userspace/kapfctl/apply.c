@@ -20,6 +20,7 @@
  * @defaults: add the default objects
  * @reads: max-requests-inflight; -1: as it is
  * @writes: max-mutating-requests-inflight; -1: as it is
+ * @period_ms: adjustment-period; 0: as it is
  * @found: diff: out: something would change
  * @failed: diff: out: a difference could not be shown
  */
@@ -29,6 +30,7 @@ struct job {
 	bool defaults;
 	int reads;
 	int writes;
+	uint32_t period_ms;
 	bool found;
 	bool failed;
 };
@@ -116,6 +118,8 @@ static int edit(struct change *change, const struct kapf_configuration *before,
 		after->max_requests_inflight = job->reads;
 	if (job->writes >= 0)
 		after->max_mutating_requests_inflight = job->writes;
+	if (job->period_ms)
+		after->adjustment_period_ms = job->period_ms;
 	return check_limits(after);
 }
 
@@ -153,14 +157,28 @@ static void report_objects(const struct job *job,
 	kapf_config_free(defaults);
 }
 
+static void report_period(const struct kapf_configuration *before,
+			  const struct kapf_configuration *after)
+{
+	char was[PERIOD_ROOM], is[PERIOD_ROOM];
+
+	if (period_ms(before) == period_ms(after))
+		return;
+	format_period(was, before);
+	format_period(is, after);
+	printf("adjustment period: %s, before %s\n\n", is, was);
+}
+
 static void report(struct change *change,
 		   const struct kapf_configuration *before,
 		   const struct kapf_configuration *after)
 {
 	const struct job *job = change->data;
 
-	if (!output_format)
+	if (!output_format) {
 		report_seats(change, before, after);
+		report_period(before, after);
+	}
 	report_objects(job, before, after);
 	warn_of_missing_levels(change, after);
 	if (change->offline)
@@ -212,11 +230,34 @@ static int parse_limit(const char *name, const char *value)
 			     KAPF_MAX_SERVER_SEATS);
 }
 
+/* In ms. */
+static uint32_t parse_period(const char *value)
+{
+	unsigned long number, unit = 0;
+	char *end;
+
+	number = strtoul(value, &end, 10);
+	if (!strcmp(end, "ms"))
+		unit = 1;
+	else if (!strcmp(end, "s"))
+		unit = 1000;
+	if (*value >= '0' && *value <= '9' &&
+	    number <= KAPF_MAX_ADJUSTMENT_PERIOD_MS &&
+	    number * unit >= KAPF_MIN_ADJUSTMENT_PERIOD_MS &&
+	    number * unit <= KAPF_MAX_ADJUSTMENT_PERIOD_MS)
+		return number * unit;
+	exit(usage_error(&apply_command,
+			 "--adjustment-period \"%s\" is not a duration of %dms to %ds",
+			 value, KAPF_MIN_ADJUSTMENT_PERIOD_MS,
+			 KAPF_MAX_ADJUSTMENT_PERIOD_MS / 1000));
+}
+
 static const struct option apply_options[] = {
 	{ "filename", required_argument, NULL, 'f' },
 	{ "defaults", no_argument, NULL, 'd' },
 	{ "max-requests-inflight", required_argument, NULL, 'r' },
 	{ "max-mutating-requests-inflight", required_argument, NULL, 'w' },
+	{ "adjustment-period", required_argument, NULL, 'p' },
 	{ "dry-run", optional_argument, NULL, 'n' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -250,6 +291,9 @@ static int take_options(const struct command *command, struct job *job,
 				parse_limit("max-mutating-requests-inflight",
 					    optarg);
 			break;
+		case 'p':
+			job->period_ms = parse_period(optarg);
+			break;
 		case 'n':
 			job->change.dry_run = dry_run_option(command, optarg);
 			break;
@@ -262,7 +306,7 @@ static int take_options(const struct command *command, struct job *job,
 	if (job->manifests.empty && !job->defaults)
 		return REFUSED;
 	if (!job->manifests.nr && !job->defaults && job->reads < 0 &&
-	    job->writes < 0)
+	    job->writes < 0 && !job->period_ms)
 		return usage_error(command, "nothing to %s", command->name);
 	return DONE;
 }
@@ -324,6 +368,9 @@ const struct command apply_command = {
 "      --max-mutating-requests-inflight N\n"
 "                       the sum of both is the budget of seats; at first 400\n"
 "                       and 200\n"
+"      --adjustment-period DURATION\n"
+"                       how often levels lend and borrow anew, as in 500ms or\n"
+"                       10s, which it is at first\n"
 "      --dry-run[=client]\n"
 "                       change nothing and use no device: shows what would\n"
 "                       become of an instance with only the mandatory objects\n"

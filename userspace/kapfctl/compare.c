@@ -81,6 +81,7 @@ bool config_changed(const struct kapf_configuration *before,
 	if (before->max_requests_inflight != after->max_requests_inflight ||
 	    before->max_mutating_requests_inflight !=
 		    after->max_mutating_requests_inflight ||
+	    period_ms(before) != period_ms(after) ||
 	    before->nr_levels != after->nr_levels ||
 	    before->nr_schemas != after->nr_schemas)
 		return true;

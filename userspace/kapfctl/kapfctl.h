@@ -210,6 +210,13 @@ struct json_object;
 int print_difference(enum kind kind, const char *name, struct json_object *live,
 		     struct json_object *merged);
 
+/* How often limits are adjusted. */
+static inline uint32_t period_ms(const struct kapf_configuration *config)
+{
+	return config->adjustment_period_ms ? config->adjustment_period_ms :
+					      KAPF_DEFAULT_ADJUSTMENT_PERIOD_MS;
+}
+
 /* device.c */
 
 /**
@@ -364,6 +371,9 @@ bool table_print(struct libscols_table *table);
 /* Room for a point in time as text. */
 #define TIME_ROOM 64
 
+/* Room for a period as text. */
+#define PERIOD_ROOM 16
+
 /* Room for a length of time as text. */
 #define AGE_ROOM 32
 
@@ -372,6 +382,8 @@ char *make_valid(const char *text);
 char *make_printable(const char *text, const char *escaped);
 bool is_printable(uint32_t code);
 void format_fraction(char *end, uint64_t part, int digits);
+void format_period(char text[PERIOD_ROOM],
+		   const struct kapf_configuration *config);
 void format_time(char text[TIME_ROOM], uint64_t ns);
 void format_age(char text[AGE_ROOM], uint64_t ns);
 uint64_t time_now(clockid_t clock);

@@ -45,12 +45,15 @@ static struct totals add_up(const struct state *state)
 static void print_budget(const struct state *state)
 {
 	const struct totals totals = add_up(state);
+	char period[PERIOD_ROOM];
 
 	printf("Budget:      %u seat%s (max-requests-inflight %u, %s %u)\n",
 	       state->stats.server_seats, plural(state->stats.server_seats),
 	       state->config->max_requests_inflight,
 	       "max-mutating-requests-inflight",
 	       state->config->max_mutating_requests_inflight);
+	format_period(period, state->config);
+	printf("Adjustment:  every %s\n", period);
 	printf("In use:      %llu seat%s, and %llu exempt\n", totals.in_use,
 	       plural(totals.in_use), totals.exempt);
 	printf("Waiting:     %u request%s for %llu seat%s\n", totals.waiting,
@@ -113,6 +116,8 @@ status_tree(const struct state *state,
 		 tree_number(state->config->max_requests_inflight));
 	tree_add(tree, "max_mutating_requests_inflight",
 		 tree_number(state->config->max_mutating_requests_inflight));
+	tree_add(tree, "adjustment_period_ms",
+		 tree_number(period_ms(state->config)));
 	tree_add(tree, "seats_in_use", tree_number(totals.in_use));
 	tree_add(tree, "exempt_seats_in_use", tree_number(totals.exempt));
 	tree_add(tree, "waiting_requests", tree_number(totals.waiting));
@@ -168,15 +173,16 @@ const struct command status_command = {
 	.help =
 "usage: kapfctl status [-o json]\n"
 "\n"
-"Shows the budget of seats, how many are in use, and the servers attached, with\n"
-"the tenant that each is part of and the seats that it holds.  Exempt seats come\n"
-"on top of the budget.\n"
+"Shows the budget of seats, how often levels lend and borrow anew, how many seats\n"
+"are in use, and the servers attached, with the tenant that each is part of and\n"
+"the seats that it holds.  Exempt seats come on top of the budget.\n"
 "\n"
 "With -o, an object: budget_seats, max_requests_inflight,\n"
-"max_mutating_requests_inflight, seats_in_use, exempt_seats_in_use,\n"
-"waiting_requests, waiting_seats, generation and servers, a list of server,\n"
-"tenant (null: none), session, pid, uid, slots, seats_in_use, executing_requests,\n"
-"waiting_requests, lingering_requests and attached_at (RFC 3339).\n",
+"max_mutating_requests_inflight, adjustment_period_ms, seats_in_use,\n"
+"exempt_seats_in_use, waiting_requests, waiting_seats, generation and servers, a\n"
+"list of server, tenant (null: none), session, pid, uid, slots, seats_in_use,\n"
+"executing_requests, waiting_requests, lingering_requests and attached_at\n"
+"(RFC 3339).\n",
 	.formats = "json",
 	.main = status_main,
 };

@@ -109,6 +109,22 @@ void format_fraction(char *end, uint64_t part, int digits)
 }
 
 /**
+ * format_period() - how often limits are adjusted, as apply takes it
+ * @text: out
+ * @config: which says so
+ */
+void format_period(char text[PERIOD_ROOM],
+		   const struct kapf_configuration *config)
+{
+	uint32_t ms = period_ms(config);
+
+	if (ms % 1000)
+		snprintf(text, PERIOD_ROOM, "%ums", ms);
+	else
+		snprintf(text, PERIOD_ROOM, "%us", ms / 1000);
+}
+
+/**
  * format_time() - RFC 3339 with as many digits as it takes
  * @text: out
  * @ns: since 1970
