@@ -17,7 +17,8 @@ FIXTURE(rebind) {
 };
 
 /* Schema "test" leads to @level; NULL: there is none.  @levels: both, or "other" */
-static int bind(int control, const char *level, __u32 precedence, bool levels)
+static int bind_schema(int control, const char *level, __u32 precedence,
+		       bool levels)
 {
 	struct image image;
 	int ret;
@@ -35,7 +36,7 @@ static int bind(int control, const char *level, __u32 precedence, bool levels)
 	return ret;
 }
 
-#define BIND(level)	ASSERT_EQ(0, bind(self->control, level, 100, true))
+#define BIND(level)	ASSERT_EQ(0, bind_schema(self->control, level, 100, true))
 
 FIXTURE_SETUP(rebind)
 {
@@ -118,7 +119,7 @@ TEST_F(rebind, precedence_changes_nothing_but_the_order)
 	struct kapf_schema_stats schema;
 
 	ASSERT_TRUE(occupy(self));
-	ASSERT_EQ(0, bind(self->control, "test", 5000, true));
+	ASSERT_EQ(0, bind_schema(self->control, "test", 5000, true));
 	EXPECT_EQ(self->schema, schema_id(self->control, "test"));
 	ASSERT_EQ(1, elements(self->control, self->schema, &schema, 1));
 	EXPECT_EQ(0, schema.flags);
@@ -250,7 +251,7 @@ TEST_F(rebind, schema_that_lost_its_level)
 	char *bytes;
 
 	ASSERT_TRUE(occupy(self));
-	ASSERT_EQ(0, bind(self->control, "test", 100, false));
+	ASSERT_EQ(0, bind_schema(self->control, "test", 100, false));
 	bytes = get_image(self->control, &len);
 	EXPECT_EQ(KAPF_SCHEMA_DANGLING, find_schema(bytes, "test")->flags);
 	EXPECT_EQ(self->schema, find_schema(bytes, "test")->id);
