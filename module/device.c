@@ -39,7 +39,7 @@ static_assert(sizeof(struct kapf_config_error) == 40);
 static_assert(sizeof(struct kapf_set_config) == 64);
 static_assert(sizeof(struct kapf_set_mode) == 8);
 static_assert(sizeof(struct kapf_level_stats) == 464);
-static_assert(sizeof(struct kapf_schema_stats) == 376);
+static_assert(sizeof(struct kapf_schema_stats) == 384);
 static_assert(sizeof(struct kapf_get_stats) == 88);
 static_assert(sizeof(struct kapf_request_info) == 64);
 static_assert(sizeof(struct kapf_get_requests) == 40);

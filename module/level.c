@@ -184,6 +184,13 @@ static void kapf_level_dispatched(struct kapf_queueset *qs,
 	kapf_level_decided(level, slot, KAPF_SLOT_GRANTED, level->wakeups);
 }
 
+/* Seats were free, but too few for the request whose turn it is. */
+static void kapf_level_blocked(const struct kapf_request *req)
+{
+	container_of(req, struct kapf_slot, request)
+		->schema->tally.no_accommodation++;
+}
+
 /* Seat what fits.  Called with the lock held, returns without it. */
 static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 	__releases(&level->lock)
@@ -195,6 +202,8 @@ static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 		wakeups.nr = 0;
 		level->wakeups = &wakeups;
 		more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
+		if (level->qs.blocked)
+			kapf_level_blocked(level->qs.blocked);
 		kapf_level_settle(level, now);
 		spin_unlock(&level->lock);
 		kapf_wakeups_wake(&wakeups);

@@ -122,6 +122,7 @@ struct kapf_counts {
 /**
  * struct kapf_tally - what a schema counts
  * @counts: by enum kapf_books
+ * @no_accommodation: times that seats were free, but too few for a request of it
  * @seats_in_use: at present
  * @waiting_seats: at present
  * @nr_waiting: at present
@@ -129,6 +130,7 @@ struct kapf_counts {
  */
 struct kapf_tally {
 	struct kapf_counts counts[KAPF_BOOKS];
+	u64 no_accommodation;
 	u64 seats_in_use;
 	u64 waiting_seats;
 	u32 nr_waiting;

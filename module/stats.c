@@ -116,6 +116,7 @@ static void kapf_read_limited_schema(struct kapf_schema *schema,
 	stats->seats_in_use = tally->seats_in_use;
 	stats->waiting_requests = tally->nr_waiting;
 	stats->waiting_seats = tally->waiting_seats;
+	stats->no_accommodation = tally->no_accommodation;
 	spin_unlock_bh(&schema->level->lock);
 }
 

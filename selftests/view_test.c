@@ -5,7 +5,7 @@
  */
 #include <sys/stat.h>
 
-#include "kapf_test.h"
+#include "schema.h"
 
 #define LABEL_ROOM 32
 
@@ -511,28 +511,6 @@ TEST_F(view, statistics_that_do_not_fit_are_left_out)
 	EXPECT_EQ(KAPF_LEVEL_QUEUE, levels[2].type);
 	EXPECT_EQ(3, levels[2].nominal_seats);
 	EXPECT_EQ(3, levels[2].current_seats);
-}
-
-static struct kapf_schema_stats schema_stats(int control, __u32 id)
-{
-	struct kapf_schema_stats schemas[8];
-	struct kapf_get_stats get = {
-		.size = sizeof(get),
-		.level_size = sizeof(struct kapf_level_stats),
-		.schema_size = sizeof(schemas[0]),
-		.nr_schemas = 8,
-		.schemas = (uintptr_t)schemas,
-	};
-	__u32 i;
-
-	errno = -call(control, KAPF_GET_STATS, &get);
-	if (errno)
-		die("GET_STATS");
-	for (i = 0; i < get.nr_schemas; i++)
-		if (schemas[i].id == id)
-			return schemas[i];
-	die("no such schema");
-	return schemas[0];
 }
 
 TEST_F(view, statistics_of_schemas)

@@ -4,7 +4,7 @@
  * its level is served, that nothing overtakes it, and what becomes of final
  * seats that the level does not have.
  */
-#include "kapf_test.h"
+#include "schema.h"
 
 FIXTURE(width) {
 	int control;
@@ -122,6 +122,33 @@ TEST_F(width, exactly_the_limit_fits)
 	EXPECT_EQ(KAPF_EXECUTE, admit_wide(self, 1, 1, 0));
 	EXPECT_EQ(4, in_use(self));
 	EXPECT_EQ(0, level_stats(self->control, "test").no_accommodation);
+}
+
+/* A seat is free, but the next request, of the second schema, needs two. */
+TEST_F(width, whose_request_is_too_wide)
+{
+	struct image image;
+	struct kapf_op op;
+	__u32 other;
+
+	image_init(&image);
+	image_queues(&image, "test", 4, 8, 1, 10);
+	image_schema(&image, "test", 100, "test", "[]");
+	image_schema(&image, "other", 200, "test", "[]");
+	set_up(self->control, &image);
+	image_free(&image);
+	self->schema = schema_id(self->control, "test");
+	other = schema_id(self->control, "other");
+
+	ASSERT_EQ(KAPF_EXECUTE, admit_wide(self, 0, 3, 0));
+	op = wide(self, 1, 2, 0);
+	op.schema = other;
+	op.flags = KAPF_OP_NOWAIT;
+	ASSERT_EQ(KAPF_QUEUED, KAPF_VERDICT(admit_op(self->fd, op)));
+	EXPECT_EQ(1, level_stats(self->control, "test").no_accommodation);
+	EXPECT_EQ(1, schema_stats(self->control, other).no_accommodation);
+	EXPECT_EQ(0, schema_stats(self->control, self->schema)
+		     .no_accommodation);
 }
 
 /* Wider than the level */

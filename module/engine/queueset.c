@@ -368,6 +368,7 @@ static struct kapf_queue *kapf_queueset_pick(const struct kapf_queueset *qs)
 bool kapf_queueset_dispatch(struct kapf_queueset *qs, u32 budget, u64 now)
 {
 	kapf_queueset_advance(qs, now);
+	qs->blocked = NULL;
 	while (qs->nr_waiting && kapf_queueset_seat_free(qs)) {
 		struct kapf_queue *queue;
 		struct kapf_request *req;
@@ -380,6 +381,7 @@ bool kapf_queueset_dispatch(struct kapf_queueset *qs, u32 budget, u64 now)
 		width = kapf_request_width(req);
 		if (!kapf_queueset_fits(qs, width)) {
 			qs->no_accommodation++;
+			qs->blocked = req;
 			break;
 		}
 		kapf_queue_unbound(qs, queue);

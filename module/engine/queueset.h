@@ -88,6 +88,8 @@ struct kapf_queue {
  * @backlog: those with something waiting, by finish_r and index
  * @nr_backlogged: how many those are
  * @no_accommodation: times that seats were free, but too few for the next
+ * @blocked: of the last dispatch: the request for which they were too few; NULL:
+ *	there was none
  * @dispatched: called for each request that leaves a queue for execution, with
  *	the width that it waited with
  * @deal: scratch
@@ -116,6 +118,7 @@ struct kapf_queueset {
 	struct rb_root_cached backlog;
 	u32 nr_backlogged;
 	u64 no_accommodation;
+	struct kapf_request *blocked;
 	void (*dispatched)(struct kapf_queueset *qs, struct kapf_request *req,
 			   u32 width);
 	struct kapf_deal deal;

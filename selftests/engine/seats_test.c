@@ -92,11 +92,14 @@ TEST(blocked_wide_head_lets_nobody_overtake)
 	EXPECT_EQ(1, level.qs.no_accommodation);
 	EXPECT_EQ(QUEUED, level_arrive(&level, &narrow, 2, 1 * S));
 	EXPECT_EQ(2, level.qs.no_accommodation);
+	EXPECT_EQ(&wide, level.qs.blocked);
 	EXPECT_EQ(0, level.nr_dispatched);
 	EXPECT_FALSE(kapf_queueset_has_room(&level.qs, 1));
 	level_finish(&level, &two, 1 * S);
 	ASSERT_EQ(1, level.nr_dispatched);
 	EXPECT_EQ(&wide, level.dispatched[0]);
+	/* No seat is free. */
+	EXPECT_EQ(NULL, level.qs.blocked);
 	level_finish(&level, &wide, 1 * S);
 	ASSERT_EQ(2, level.nr_dispatched);
 	EXPECT_EQ(&narrow, level.dispatched[1]);

@@ -821,6 +821,7 @@ struct kapf_level_stats {
  * @rejected_concurrency_limit: requests ever refused so
  * @rejected_time_out: requests ever refused so
  * @rejected_cancelled: as in struct kapf_level_stats
+ * @no_accommodation: as there, where the next request was one of this schema
  * @observed: likewise
  * @name: of the schema
  *
@@ -841,6 +842,7 @@ struct kapf_schema_stats {
 	__aligned_u64 rejected_concurrency_limit;
 	__aligned_u64 rejected_time_out;
 	__aligned_u64 rejected_cancelled;
+	__aligned_u64 no_accommodation;
 	struct kapf_observed observed;
 	char name[KAPF_NAME_BYTES];
 };
