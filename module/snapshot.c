@@ -78,6 +78,45 @@ int kapf_put_array(u64 array, u32 nr, u32 stride, const void *elements,
 }
 
 /**
+ * kapf_snapshot_pieces() - gather elements and copy them, piece by piece
+ * @instance: that is looked into
+ * @pieces: of what
+ * @get: argument of the call, for @pieces
+ * @nr: in: room for elements; out: how many were written
+ * @generation: out: of the configuration
+ *
+ * Return: as the ABI says.
+ */
+int kapf_snapshot_pieces(struct kapf_instance *instance,
+			 const struct kapf_pieces *pieces, void *get, u32 *nr,
+			 u64 *generation)
+{
+	u32 piece = 1, wanted = *nr;
+	void *elements;
+	int ret = 0;
+
+	if (!kapf_stride_valid(pieces->stride, pieces->size))
+		return -EINVAL;
+	elements = kvmalloc_array(pieces->room, pieces->size, KAPF_GFP);
+	if (!elements)
+		return -ENOMEM;
+	for (*nr = 0; !ret && piece && *nr < wanted; *nr += piece) {
+		ret = mutex_lock_interruptible(&instance->config_lock);
+		if (ret)
+			break;
+		*generation = kapf_config_locked(instance)->generation;
+		piece = pieces->read(instance, get, elements,
+				     min(wanted - *nr, pieces->room));
+		mutex_unlock(&instance->config_lock);
+		ret = kapf_put_array(pieces->array + (u64)*nr * pieces->stride,
+				     piece, pieces->stride, elements,
+				     pieces->size);
+	}
+	kvfree(elements);
+	return ret;
+}
+
+/**
  * kapf_level_at() - the level at a place: of the configuration, then of those
  *	that drain
  * @instance: that is looked into; its config_lock is held
@@ -445,10 +484,11 @@ static void kapf_read_queue(const struct kapf_level *level, u32 index,
 }
 
 /* Read some queues from the cursor on, at most @room.  Return: how many. */
-static u32 kapf_read_queues(struct kapf_instance *instance,
-			    struct kapf_get_queues *get,
-			    struct kapf_queue_info *infos, u32 room)
+static u32 kapf_read_queues(struct kapf_instance *instance, void *arg,
+			    void *elements, u32 room)
 {
+	struct kapf_queue_info *infos = elements;
+	struct kapf_get_queues *get = arg;
 	struct kapf_level *level;
 	u32 nr = 0;
 
@@ -478,31 +518,16 @@ static u32 kapf_read_queues(struct kapf_instance *instance,
 int kapf_snapshot_queues(struct kapf_instance *instance,
 			 struct kapf_get_queues *get)
 {
-	const struct kapf_active_config *config;
-	struct kapf_queue_info *infos;
-	u32 nr = 1, wanted = get->nr;
-	int ret = 0;
+	const struct kapf_pieces pieces = {
+		.read = kapf_read_queues,
+		.size = sizeof(struct kapf_queue_info),
+		.room = KAPF_PIECE_QUEUES,
+		.array = get->queues,
+		.stride = get->queue_size,
+	};
 
-	if (get->reserved ||
-	    !kapf_stride_valid(get->queue_size, sizeof(*infos)))
+	if (get->reserved)
 		return -EINVAL;
-	infos = kmalloc_array(KAPF_PIECE_QUEUES, sizeof(*infos), KAPF_GFP);
-	if (!infos)
-		return -ENOMEM;
-	for (get->nr = 0; !ret && nr && get->nr < wanted; get->nr += nr) {
-		ret = mutex_lock_interruptible(&instance->config_lock);
-		if (ret)
-			break;
-		config = kapf_config_locked(instance);
-		get->generation = config->generation;
-		nr = kapf_read_queues(instance, get, infos,
-				      min_t(u32, wanted - get->nr,
-					    KAPF_PIECE_QUEUES));
-		mutex_unlock(&instance->config_lock);
-		ret = kapf_put_array(get->queues +
-				     (u64)get->nr * get->queue_size, nr,
-				     get->queue_size, infos, sizeof(*infos));
-	}
-	kfree(infos);
-	return ret;
+	return kapf_snapshot_pieces(instance, &pieces, get, &get->nr,
+				    &get->generation);
 }
