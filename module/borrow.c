@@ -75,7 +75,8 @@ static void kapf_borrow_adjust(struct kapf_instance *instance)
 	nr = 0;
 	list_for_each_entry(level, &instance->levels, link) {
 		trace_kapf_adjust(instance, level, &parts[nr]);
-		kapf_level_limit(level, &parts[nr++], now);
+		kapf_level_limit(level, &parts[nr++], kapf_server_seats(config),
+				 now);
 	}
 	instance->next_adjustment =
 		now + config->adjustment_period_ms * NSEC_PER_MSEC;

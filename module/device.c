@@ -48,6 +48,8 @@ static_assert(sizeof(struct kapf_get_sessions) == 32);
 static_assert(sizeof(struct kapf_evict) == 32);
 static_assert(sizeof(struct kapf_queue_info) == 56);
 static_assert(sizeof(struct kapf_get_queues) == 40);
+static_assert(sizeof(struct kapf_histogram_info) == 280);
+static_assert(sizeof(struct kapf_get_histograms) == 40);
 
 /* Any argument that begins with its size. */
 union kapf_args {
@@ -63,6 +65,7 @@ union kapf_args {
 	struct kapf_get_sessions get_sessions;
 	struct kapf_get_queues get_queues;
 	struct kapf_evict evict;
+	struct kapf_get_histograms get_histograms;
 };
 
 static int kapf_get_info(struct kapf_instance *instance,
@@ -210,6 +213,13 @@ static int kapf_ioctl_get_queues(struct kapf_caller *caller,
 	return kapf_snapshot_queues(caller->instance, &args->get_queues);
 }
 
+static int kapf_ioctl_get_histograms(struct kapf_caller *caller,
+				     union kapf_args *args)
+{
+	return kapf_snapshot_histograms(caller->instance,
+					&args->get_histograms);
+}
+
 /**
  * struct kapf_call - a call whose argument begins with its size
  * @cmd: KAPF_*
@@ -250,6 +260,8 @@ static const struct kapf_call kapf_control_calls[] = {
 	  kapf_ioctl_get_sessions },
 	{ KAPF_GET_QUEUES, sizeof(struct kapf_get_queues),
 	  kapf_ioctl_get_queues },
+	{ KAPF_GET_HISTOGRAMS, sizeof(struct kapf_get_histograms),
+	  kapf_ioctl_get_histograms },
 	{ }
 };
 

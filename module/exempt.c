@@ -16,6 +16,7 @@
 #include <linux/timer.h>
 
 #include "level.h"
+#include "metrics.h"
 #include "trace.h"
 
 /* How often its demand is looked at. */
@@ -76,11 +77,13 @@ void kapf_exempt_destroy(struct kapf_level *level)
  * kapf_exempt_admit() - a request arrives
  * @level: of its schema
  * @slot: claimed; with schema, arrival, and the request's seats and latency
+ * @watch_count: kapf_op.watch_count
  * @now: the time
  *
  * Return: KAPF_EXECUTE.
  */
-u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot, u64 now)
+u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
+		      u32 watch_count, u64 now)
 {
 	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
 	u32 width = kapf_request_width(&slot->request);
@@ -91,6 +94,8 @@ u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot, u64 now)
 	this_cpu_add(level->exempt->seats_taken, width);
 	this_cpu_inc(tally->dispatched);
 	this_cpu_add(tally->seats_taken, width);
+	kapf_measure_arrival(this_cpu_ptr(slot->schema->exempt_histograms),
+			     slot, watch_count);
 	if (unlikely(!READ_ONCE(level->sampled)))
 		kapf_exempt_start_sampler(level, now);
 	trace_kapf_dispatch(slot, now, now);
@@ -133,6 +138,8 @@ u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 
 	this_cpu_inc(slot->schema->exempt->finished);
 	this_cpu_inc(level->exempt->finished);
+	kapf_measure_finish(this_cpu_ptr(slot->schema->exempt_histograms),
+			    slot, now);
 	trace_kapf_finish(slot, slot->request.start, now);
 	if (!latency || !linger) {
 		kapf_exempt_release(level, slot, now);
@@ -180,7 +187,8 @@ void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 }
 
 /**
- * kapf_exempt_sample() - note the present demand of an exempt level
+ * kapf_exempt_sample() - note the present demand of an exempt level, and its
+ *	ratios
  * @level: exempt
  * @now: the time
  *
@@ -195,6 +203,7 @@ u64 kapf_exempt_sample(struct kapf_level *level, u64 now)
 	seats = sum.seats_taken - sum.seats_released;
 	spin_lock_bh(&level->lock);
 	kapf_demand_set(&level->demand, seats, now);
+	kapf_metrics_sample(level, &sum, now);
 	spin_unlock_bh(&level->lock);
 	return seats;
 }

@@ -24,6 +24,7 @@
 #include "engine/invariants.h"
 #include "instance.h"
 #include "level.h"
+#include "metrics.h"
 #include "wakeups.h"
 
 #define CREATE_TRACE_POINTS
@@ -62,9 +63,11 @@ static void kapf_level_settle(struct kapf_level *level, u64 now)
 	const struct kapf_queueset *qs = &level->qs;
 
 	/* Of an exempt one, whose timers come here, it is sampled. */
-	if (!level->exempt)
+	if (!level->exempt) {
 		kapf_demand_set(&level->demand,
 				qs->seats_in_use + qs->waiting_seats, now);
+		kapf_measure_level(level);
+	}
 	kapf_level_check(level);
 }
 
@@ -122,6 +125,8 @@ static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
 
 	tally->nr_waiting++;
 	tally->waiting_seats += kapf_request_width(&slot->request);
+	kapf_measure_queue(slot,
+			   level->qs.queues[slot->request.queue].nr_waiting);
 	kapf_deadlines_add(&level->waits, &slot->deadline, until);
 	trace_kapf_enqueue(slot, slot->arrival, until);
 	if (!(slot->flags & KAPF_SLOT_EVENT))
@@ -136,6 +141,7 @@ static void kapf_level_dequeued(struct kapf_level *level,
 
 	tally->nr_waiting--;
 	tally->waiting_seats -= width;
+	kapf_measure_wait(slot, level->qs.now);
 	kapf_deadlines_remove(&level->waits, &slot->deadline);
 }
 
@@ -184,13 +190,6 @@ static void kapf_level_dispatched(struct kapf_queueset *qs,
 	kapf_level_decided(level, slot, KAPF_SLOT_GRANTED, level->wakeups);
 }
 
-/* Seats were free, but too few for the request whose turn it is. */
-static void kapf_level_blocked(const struct kapf_request *req)
-{
-	container_of(req, struct kapf_slot, request)
-		->schema->tally.no_accommodation++;
-}
-
 /* Seat what fits.  Called with the lock held, returns without it. */
 static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 	__releases(&level->lock)
@@ -202,8 +201,7 @@ static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
 		wakeups.nr = 0;
 		level->wakeups = &wakeups;
 		more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
-		if (level->qs.blocked)
-			kapf_level_blocked(level->qs.blocked);
+		kapf_measure_blocked(&level->qs);
 		kapf_level_settle(level, now);
 		spin_unlock(&level->lock);
 		kapf_wakeups_wake(&wakeups);
@@ -257,23 +255,26 @@ static enum kapf_admission kapf_level_decide(struct kapf_level *level,
  *	latency
  * @hash: of its flow
  * @max_wait: how long it is to wait
+ * @watch_count: kapf_op.watch_count
  *
  * Return: ADMIT's value, and the slot is as it was; or 0: it is WAITING, and may
  * have been decided on already.
  */
 u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
-		     u64 max_wait)
+		     u64 max_wait, u32 watch_count)
 {
 	u64 now = ktime_get_ns();
 	u16 value = 0;
 
 	slot->arrival = now;
 	if (level->exempt)
-		return kapf_exempt_admit(level, slot, now);
+		return kapf_exempt_admit(level, slot, watch_count, now);
 
 	spin_lock(&level->lock);
+	kapf_measure_arrival(slot->schema->histograms, slot, watch_count);
 	switch (kapf_level_decide(level, slot, hash)) {
 	case KAPF_ADMISSION_SEATED:
+		kapf_measure_seated(slot, level->qs.now);
 		kapf_level_seated(level, slot);
 		value = KAPF_EXECUTE;
 		break;
@@ -319,6 +320,7 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 	kapf_books_of(slot, slot->schema->tally.counts)->finished++;
 	trace_kapf_finish(slot, slot->request.start, now);
 	kapf_queueset_finish(&level->qs, &slot->request, now);
+	kapf_measure_finish(slot->schema->histograms, slot, level->qs.now);
 	latency = slot->request.additional_latency;
 	if (latency && linger) {
 		kapf_deadlines_add(&level->lingers, &slot->deadline,
@@ -505,6 +507,7 @@ static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
 struct kapf_level *kapf_level_create(bool exempt)
 {
 	struct kapf_level *level = kzalloc(sizeof(*level), KAPF_GFP);
+	u64 now = ktime_get_ns();
 
 	if (!level)
 		return NULL;
@@ -515,7 +518,8 @@ struct kapf_level *kapf_level_create(bool exempt)
 	spin_lock_init(&level->lock);
 	level->qs.dispatched = kapf_level_dispatched;
 	kapf_queueset_init(&level->qs, NULL, 0, 0, 0, 0);
-	kapf_demand_init(&level->demand, ktime_get_ns());
+	kapf_demand_init(&level->demand, now);
+	kapf_metrics_init(level, now);
 	kapf_deadlines_init(&level->waits, kapf_level_waits_fire);
 	kapf_deadlines_init(&level->lingers, kapf_level_lingers_fire);
 	kapf_retry_after_init(&level->retry_after);
@@ -586,17 +590,20 @@ void kapf_level_end_period(struct kapf_level *level,
  * kapf_level_limit() - a level may use more seats from now on, or fewer
  * @level: whose part was found
  * @part: with its limit
+ * @server_seats: ServerCL
  * @now: the time
  *
  * Seats what fits now.
  */
 void kapf_level_limit(struct kapf_level *level,
-		      const struct kapf_allocation *part, u64 now)
+		      const struct kapf_allocation *part, u32 server_seats,
+		      u64 now)
 {
 	local_bh_disable();
 	spin_lock(&level->lock);
 	level->target = part->target;
 	kapf_queueset_limit(&level->qs, part->current_limit, now);
+	kapf_metrics_limit(level, server_seats, now);
 	if (level->exempt)
 		spin_unlock(&level->lock);
 	else

@@ -13,6 +13,7 @@
 #include "engine/demand.h"
 #include "engine/queueset.h"
 #include "engine/retryafter.h"
+#include "histogram.h"
 
 struct kapf_schema;
 struct kapf_wakeups;
@@ -174,6 +175,7 @@ struct kapf_exempt_tally {
  * @sampler: does so
  * @id: for user space
  * @unchecked: events since its queues were recounted, with KAPF_DEBUG
+ * @ratios: of what it has to what it may have, from KAPF_LEVEL_KIND on
  * @config: as it was configured, with its metadata
  * @limits: that follow from its configuration and that of the others
  * @draining: its name is gone from the configuration
@@ -197,6 +199,7 @@ struct kapf_level {
 	struct timer_list sampler;
 	u32 id;
 	u32 unchecked;
+	struct kapf_timing ratios[KAPF_LEVEL_KINDS];
 	struct kapf_config_level *config;
 	struct kapf_limits limits;
 	bool draining;
@@ -209,17 +212,21 @@ struct kapf_level {
  * @level: NULL: it is dangling
  * @tally: of a schema of a limited level
  * @exempt: of a schema of an exempt level
+ * @exempt_histograms: likewise, KAPF_EXEMPT_KINDS of them
  * @config: as it was configured, with its rules and metadata
  * @link: in the instance's draining schemas, once the configuration has
  *	another one of this name, or none
+ * @histograms: of a schema of a limited level
  */
 struct kapf_schema {
 	u32 id;
 	struct kapf_level *level;
 	struct kapf_tally tally;
 	struct kapf_exempt_tally __percpu *exempt;
+	struct kapf_histogram __percpu *exempt_histograms;
 	struct kapf_config_schema *config;
 	struct list_head link;
+	struct kapf_histogram histograms[KAPF_COUNTED_KINDS];
 };
 
 /*
@@ -246,10 +253,11 @@ bool kapf_level_idle(struct kapf_level *level);
 void kapf_level_end_period(struct kapf_level *level,
 			   struct kapf_allocation *part, u64 now);
 void kapf_level_limit(struct kapf_level *level,
-		      const struct kapf_allocation *part, u64 now);
+		      const struct kapf_allocation *part, u32 server_seats,
+		      u64 now);
 
 u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
-		     u64 max_wait);
+		     u64 max_wait, u32 watch_count);
 u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 		      bool linger);
 bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot);
@@ -271,7 +279,7 @@ bool kapf_schema_idle(struct kapf_schema *schema);
 int kapf_exempt_init(struct kapf_level *level);
 void kapf_exempt_destroy(struct kapf_level *level);
 u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
-		      u64 now);
+		      u32 watch_count, u64 now);
 u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 		       bool linger, u64 now);
 void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,

@@ -21,6 +21,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "metrics.h"
 #include "mode.h"
 #include "slot.h"
 #include "trace.h"
@@ -75,7 +76,8 @@ static void kapf_shadow_admit(struct kapf_slot *shadow, struct kapf_slot *slot,
 	shadow->request.final_seats = op->final_seats;
 	shadow->request.additional_latency = op->additional_latency;
 	value = kapf_level_admit(slot->schema->level, shadow, op->flow_hash,
-				 op->max_wait ?: KAPF_DEFAULT_WAIT_NS);
+				 op->max_wait ?: KAPF_DEFAULT_WAIT_NS,
+				 op->watch_count);
 	if (value == KAPF_EXECUTE)
 		atomic_set_release(&shadow->state, KAPF_SLOT_EXECUTING);
 }
@@ -94,7 +96,7 @@ static bool kapf_mode_count(struct kapf_instance *instance, bool mutating,
 	return true;
 }
 
-static u16 kapf_mode_refuse(struct kapf_slot *slot)
+static u16 kapf_mode_refuse(struct kapf_slot *slot, const struct kapf_op *op)
 {
 	u16 value = KAPF_CONCURRENCY_LIMIT | 1 << 8;
 	struct kapf_schema *schema = slot->schema;
@@ -105,12 +107,13 @@ static u16 kapf_mode_refuse(struct kapf_slot *slot)
 	level->counts[KAPF_REAL].rejected[reason]++;
 	schema->tally.counts[KAPF_REAL].rejected[reason]++;
 	slot->request.start = slot->arrival;
+	kapf_measure_arrival(schema->histograms, slot, op->watch_count);
 	trace_kapf_reject(slot, value, slot->arrival, slot->arrival);
 	spin_unlock(&level->lock);
 	return value;
 }
 
-static void kapf_mode_pass(struct kapf_slot *slot)
+static void kapf_mode_pass(struct kapf_slot *slot, const struct kapf_op *op)
 {
 	struct kapf_schema *schema = slot->schema;
 	struct kapf_level *level = schema->level;
@@ -122,6 +125,11 @@ static void kapf_mode_pass(struct kapf_slot *slot)
 	level->nr_passing++;
 	schema->tally.counts[KAPF_REAL].dispatched++;
 	schema->tally.nr_passing++;
+	/* In mode observe its shadow's arrival and wait are measured. */
+	if (slot->flags & KAPF_SLOT_CAPPED) {
+		kapf_measure_arrival(schema->histograms, slot, op->watch_count);
+		kapf_measure_seated(slot, slot->arrival);
+	}
 	trace_kapf_dispatch(slot, slot->arrival, slot->arrival);
 	spin_unlock(&level->lock);
 }
@@ -149,11 +157,11 @@ u16 kapf_mode_admit(struct kapf_session *session,
 		if (!kapf_mode_count(session->instance, mutating, mutating ?
 				     config->max_mutating_requests_inflight :
 				     config->max_requests_inflight))
-			return kapf_mode_refuse(slot);
+			return kapf_mode_refuse(slot, op);
 		slot->flags |= KAPF_SLOT_CAPPED;
 	}
 	slot->flags |= KAPF_SLOT_PASSING;
-	kapf_mode_pass(slot);
+	kapf_mode_pass(slot, op);
 	if (mode == KAPF_MODE_OBSERVE)
 		kapf_shadow_admit(kapf_shadow_of(session, slot), slot, op);
 	return KAPF_EXECUTE;
@@ -173,6 +181,7 @@ void kapf_mode_finish(const struct kapf_session *session,
 	bool mutating = slot->flags & KAPF_OP_MUTATING;
 	struct kapf_schema *schema = slot->schema;
 	struct kapf_level *level = schema->level;
+	u64 now = ktime_get_ns();
 
 	if (slot->flags & KAPF_SLOT_CAPPED)
 		atomic_dec(&session->instance->passing[mutating]);
@@ -183,7 +192,8 @@ void kapf_mode_finish(const struct kapf_session *session,
 	level->nr_passing--;
 	schema->tally.counts[KAPF_REAL].finished++;
 	schema->tally.nr_passing--;
-	trace_kapf_finish(slot, slot->request.start, ktime_get_ns());
+	kapf_measure_finish(schema->histograms, slot, now);
+	trace_kapf_finish(slot, slot->request.start, now);
 	spin_unlock(&level->lock);
 }
 

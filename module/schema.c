@@ -22,15 +22,19 @@ struct kapf_schema *kapf_schema_create(struct kapf_level *level)
 	if (!schema)
 		return NULL;
 	schema->level = level;
-	if (level && level->exempt) {
-		schema->exempt = alloc_percpu_gfp(struct kapf_exempt_tally,
-						  GFP_KERNEL_ACCOUNT);
-		if (!schema->exempt) {
-			kfree(schema);
-			return NULL;
-		}
-	}
-	return schema;
+	if (!level || !level->exempt)
+		return schema;
+	schema->exempt = alloc_percpu_gfp(struct kapf_exempt_tally,
+					  GFP_KERNEL_ACCOUNT);
+	schema->exempt_histograms =
+		__alloc_percpu_gfp(KAPF_EXEMPT_KINDS *
+				   sizeof(struct kapf_histogram),
+				   __alignof__(struct kapf_histogram),
+				   GFP_KERNEL_ACCOUNT);
+	if (schema->exempt && schema->exempt_histograms)
+		return schema;
+	kapf_schema_destroy(schema);
+	return NULL;
 }
 
 /**
@@ -42,6 +46,7 @@ void kapf_schema_destroy(struct kapf_schema *schema)
 	if (!schema)
 		return;
 	free_percpu(schema->exempt);
+	free_percpu(schema->exempt_histograms);
 	kvfree(schema->config);
 	kfree(schema);
 }

@@ -161,7 +161,8 @@ static long kapf_slot_decide(struct kapf_session *session,
 	if (unlikely(mode != KAPF_MODE_ENFORCE) && !schema->level->exempt)
 		return kapf_mode_admit(session, config, slot, op, mode);
 	return kapf_level_admit(schema->level, slot, op->flow_hash,
-				op->max_wait ?: KAPF_DEFAULT_WAIT_NS);
+				op->max_wait ?: KAPF_DEFAULT_WAIT_NS,
+				op->watch_count);
 }
 
 /*

@@ -43,6 +43,8 @@ int kapf_snapshot_sessions(struct kapf_instance *instance,
 			   struct kapf_get_sessions *get);
 int kapf_snapshot_queues(struct kapf_instance *instance,
 			 struct kapf_get_queues *get);
+int kapf_snapshot_histograms(struct kapf_instance *instance,
+			     struct kapf_get_histograms *get);
 void kapf_snapshot_fdinfo(const struct kapf_session *session,
 			  struct seq_file *seq);
 

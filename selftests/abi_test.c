@@ -41,6 +41,9 @@ static const struct sized_call {
 	  offsetof(struct kapf_get_queues, reserved) },
 	{ "EVICT", KAPF_EVICT, sizeof(struct kapf_evict), true,
 	  offsetof(struct kapf_evict, reserved) },
+	{ "GET_HISTOGRAMS", KAPF_GET_HISTOGRAMS,
+	  sizeof(struct kapf_get_histograms), true,
+	  offsetof(struct kapf_get_histograms, reserved) },
 	{ "SUBMIT", KAPF_SUBMIT, sizeof(struct kapf_submit), false, 0 },
 };
 
@@ -113,6 +116,9 @@ static void fill(const struct sized_call *call, struct _test_data_abi *self,
 		self->fresh = open_session(1);
 		((struct kapf_evict *)arg)->session =
 			last_session(self->control);
+	} else if (call->cmd == KAPF_GET_HISTOGRAMS) {
+		((struct kapf_get_histograms *)arg)->histogram_size =
+			sizeof(struct kapf_histogram_info);
 	} else if (call->cmd == KAPF_SUBMIT) {
 		((struct kapf_submit *)arg)->op_size = sizeof(struct kapf_op);
 		((struct kapf_submit *)arg)->event_size =
@@ -473,6 +479,9 @@ TEST_F(abi, unknown_calls)
 		KAPF_SUBMIT, KAPF_GET_CONFIG, KAPF_SET_CONFIG, KAPF_SET_MODE,
 		KAPF_GET_STATS, KAPF_GET_REQUESTS, KAPF_GET_SESSIONS,
 		KAPF_GET_QUEUES, KAPF_EVICT,
+		KAPF_SUBMIT, KAPF_GET_CONFIG, KAPF_SET_CONFIG, KAPF_GET_STATS,
+		KAPF_GET_REQUESTS, KAPF_GET_SESSIONS, KAPF_GET_QUEUES,
+		KAPF_GET_HISTOGRAMS,
 	};
 	struct kapf_op op = request(0, schema_id(self->control, "test"));
 	char buf[256] = "";

@@ -52,6 +52,7 @@
 #define KAPF_GET_REQUESTS _IO(KAPF_IOC_TYPE, 0x21) /* struct kapf_get_requests */
 #define KAPF_GET_SESSIONS _IO(KAPF_IOC_TYPE, 0x22) /* struct kapf_get_sessions */
 #define KAPF_GET_QUEUES   _IO(KAPF_IOC_TYPE, 0x23) /* struct kapf_get_queues */
+#define KAPF_GET_HISTOGRAMS _IO(KAPF_IOC_TYPE, 0x24) /* struct kapf_get_histograms */
 
 /* Fixed bounds; what an administrator can change is in struct kapf_info. */
 #define KAPF_MAX_INSTANCES		16
@@ -1099,6 +1100,103 @@ struct kapf_get_queues {
 	__u32 queue;
 	__u32 reserved;
 	__aligned_u64 queues;
+	__aligned_u64 generation;
+};
+
+/**
+ * enum kapf_histogram_kind - what a histogram is of
+ * @KAPF_HISTOGRAM_EXECUTION: of a schema: how long a request executed that was no
+ *	watch, without its additional latency
+ * @KAPF_HISTOGRAM_WATCH_EXECUTION: of a schema: the same of watches
+ * @KAPF_HISTOGRAM_ESTIMATED_SEATS: of a schema: width of each request that
+ *	arrived
+ * @KAPF_HISTOGRAM_WATCH_COUNT: of a schema: watch_count of each request that
+ *	arrived and had one
+ * @KAPF_HISTOGRAM_QUEUE_LENGTH: of a schema: requests waiting in the queue that a
+ *	request came into, itself among them, also when it left it at once
+ * @KAPF_HISTOGRAM_WAIT: of a schema: how long a request waited that was not
+ *	refused on arrival, until it executed, timed out or was cancelled
+ * @KAPF_HISTOGRAM_REFUSED_WAIT: of a schema: the same of those that were: 0 each
+ * @KAPF_HISTOGRAM_SEATS: of a level: seats in use / D
+ * @KAPF_HISTOGRAM_WAITING: of a level: waiting requests / the room for them, which
+ *	is the number of queues * queue_length_limit, and 1 where it has no queues
+ * @KAPF_HISTOGRAM_EXECUTING: of a level: executing requests / D
+ * @KAPF_HISTOGRAM_DEMAND: of a level: seats in use and waited for / D
+ *
+ * In mode observe a request executes at once, and QUEUE_LENGTH, the waits and the
+ * ratios of the level show what would become of it else.
+ *
+ * D is CurrentCL, or max(1, round(ServerCL / 10)) while that is 0.
+ *
+ * The histograms of a schema count events; a level that is exempt has neither of
+ * the last three.  Those of a level weigh: a count is the time for which the ratio
+ * was in the bucket, in ns, and the sum is the integral of the ratio, in ns.
+ */
+enum kapf_histogram_kind {
+	KAPF_HISTOGRAM_EXECUTION = 0,
+	KAPF_HISTOGRAM_WATCH_EXECUTION = 1,
+	KAPF_HISTOGRAM_ESTIMATED_SEATS = 2,
+	KAPF_HISTOGRAM_WATCH_COUNT = 3,
+	KAPF_HISTOGRAM_QUEUE_LENGTH = 4,
+	KAPF_HISTOGRAM_WAIT = 5,
+	KAPF_HISTOGRAM_REFUSED_WAIT = 6,
+	KAPF_HISTOGRAM_SEATS = 7,
+	KAPF_HISTOGRAM_WAITING = 8,
+	KAPF_HISTOGRAM_EXECUTING = 9,
+	KAPF_HISTOGRAM_DEMAND = 10,
+};
+
+#define KAPF_HISTOGRAM_BUCKETS 16 /* at most */
+
+/**
+ * struct kapf_histogram_info - one histogram
+ * @kind: enum kapf_histogram_kind; skip what you do not know
+ * @level: id of its level; 0: of the instance
+ * @schema: id of its schema; 0: of the level
+ * @buckets: how many it has, 1 to KAPF_HISTOGRAM_BUCKETS
+ * @sum: of all values: ns for durations; see enum kapf_histogram_kind for ratios;
+ *	may wrap
+ * @bounds: largest value of each bucket, ascending: ns for durations, thousandths
+ *	for ratios; of the last bucket ~0
+ * @counts: how often a value was in each bucket, and in none before
+ */
+struct kapf_histogram_info {
+	__u32 kind;
+	__u32 level;
+	__u32 schema;
+	__u32 buckets;
+	__aligned_u64 sum;
+	__aligned_u64 bounds[KAPF_HISTOGRAM_BUCKETS];
+	__aligned_u64 counts[KAPF_HISTOGRAM_BUCKETS];
+};
+
+/**
+ * struct kapf_get_histograms - KAPF_GET_HISTOGRAMS: all histograms (control node)
+ * @size: sizeof(struct kapf_get_histograms)
+ * @histogram_size: sizeof(struct kapf_histogram_info)
+ * @nr: in: room at @histograms, in elements; out: how many were written; 0: that
+ *	was all
+ * @reserved: zero
+ * @histograms: where to write them, histogram_size apart: those of each schema that
+ *	has a level, then of each level, then those of what drains
+ * @cursor: 0 at first, then as the previous call left it
+ * @generation: out: of the configuration; where it changes between two calls,
+ *	begin again
+ *
+ * Two histograms are not read at the same moment.  No count and no sum becomes
+ * less while its schema or level lives.  A schema that goes to another level counts
+ * anew there; what it has counted before is seen while it drains, and where it
+ * returns before that there are two of each kind for one schema and level.
+ *
+ * Errors: -EINVAL, -ENOMEM, -EINTR.
+ */
+struct kapf_get_histograms {
+	__u32 size;
+	__u32 histogram_size;
+	__u32 nr;
+	__u32 reserved;
+	__aligned_u64 histograms;
+	__aligned_u64 cursor;
 	__aligned_u64 generation;
 };
 

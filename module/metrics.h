@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is measured of requests on their way through a level, and of the level.
+ */
+#ifndef KAPF_METRICS_H
+#define KAPF_METRICS_H
+
+#include <linux/container_of.h>
+#include <linux/types.h>
+#include <linux/kapf.h>
+
+#include "histogram.h"
+#include "level.h"
+
+/* A request arrives; @watch_count: kapf_op.watch_count */
+static inline void kapf_measure_arrival(struct kapf_histogram *histograms,
+					const struct kapf_slot *slot,
+					u32 watch_count)
+{
+	kapf_histogram_observe(histograms, KAPF_HISTOGRAM_ESTIMATED_SEATS,
+			       kapf_request_width(&slot->request));
+	if (watch_count != KAPF_WATCH_COUNT_UNKNOWN)
+		kapf_histogram_observe(histograms, KAPF_HISTOGRAM_WATCH_COUNT,
+				       watch_count);
+}
+
+/* So many wait in the queue that a request came into, with it. */
+static inline void kapf_measure_queue(const struct kapf_slot *slot, u32 length)
+{
+	kapf_histogram_observe(slot->schema->histograms,
+			       KAPF_HISTOGRAM_QUEUE_LENGTH, length);
+}
+
+/* A request waits no more, or never did. */
+static inline void kapf_measure_wait(const struct kapf_slot *slot, u64 now)
+{
+	kapf_histogram_observe(slot->schema->histograms, KAPF_HISTOGRAM_WAIT,
+			       now - slot->arrival);
+}
+
+/* A request does not have to wait in the queue that it came into, if any. */
+static inline void kapf_measure_seated(const struct kapf_slot *slot, u64 now)
+{
+	if (slot->request.queue != KAPF_NO_QUEUE)
+		kapf_measure_queue(slot, 1);
+	kapf_measure_wait(slot, now);
+}
+
+/* Were seats free, but too few for the request whose turn it is? */
+static inline void kapf_measure_blocked(const struct kapf_queueset *qs)
+{
+	const struct kapf_slot *slot;
+
+	if (!qs->blocked)
+		return;
+	slot = container_of(qs->blocked, struct kapf_slot, request);
+	slot->schema->tally.no_accommodation++;
+}
+
+/* A request has been served; what its shadow does is no execution. */
+static inline void kapf_measure_finish(struct kapf_histogram *histograms,
+				       const struct kapf_slot *slot, u64 now)
+{
+	if (slot->flags & KAPF_SLOT_SHADOW)
+		return;
+	kapf_histogram_observe(histograms, slot->flags & KAPF_OP_WATCH ?
+					   KAPF_HISTOGRAM_WATCH_EXECUTION :
+					   KAPF_HISTOGRAM_EXECUTION,
+			       now - slot->request.start);
+}
+
+static inline struct kapf_timing *
+kapf_level_ratio(struct kapf_level *level, enum kapf_histogram_kind kind)
+{
+	return &level->ratios[kind - KAPF_LEVEL_KIND];
+}
+
+/* With the level's lock held, as what follows. */
+static inline void kapf_measure_level(struct kapf_level *level)
+{
+	const struct kapf_queueset *qs = &level->qs;
+
+	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_SEATS),
+			qs->seats_in_use, qs->now);
+	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_WAITING),
+			qs->nr_waiting, qs->now);
+	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_EXECUTING),
+			qs->nr_executing, qs->now);
+	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_DEMAND),
+			qs->seats_in_use + qs->waiting_seats, qs->now);
+}
+
+void kapf_metrics_init(struct kapf_level *level, u64 now);
+void kapf_metrics_limit(struct kapf_level *level, u32 server_seats, u64 now);
+void kapf_metrics_sample(struct kapf_level *level,
+			 const struct kapf_exempt_tally *sum, u64 now);
+
+#endif /* KAPF_METRICS_H */
