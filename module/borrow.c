@@ -21,6 +21,7 @@
 
 #include "borrow.h"
 #include "config.h"
+#include "kinds.h"
 #include "level.h"
 #include "trace.h"
 
@@ -42,8 +43,8 @@ static_assert(KAPF_MAX_SERVER_SEATS + 2 * KAPF_MAX_LEVELS < 1 << 22);
  */
 void kapf_borrow_share(struct kapf_instance *instance, u32 server_seats)
 {
+	u64 shares = 0, room = 0, seats = 0;
 	struct kapf_level *level;
-	u64 shares = 0;
 
 	list_for_each_entry(level, &instance->levels, link)
 		shares += level->config->nominal_shares;
@@ -57,7 +58,10 @@ void kapf_borrow_share(struct kapf_instance *instance, u32 server_seats)
 				 config->nominal_seats,
 				 config->lendable_percent,
 				 config->borrowing_limit_percent);
+		room += (u64)config->queues * config->queue_length_limit;
+		seats += config->nominal_seats;
 	}
+	kapf_kinds_limit(instance->kinds, room, seats, ktime_get_ns());
 }
 
 /* The present period ends; seat what fits into the limits of the next one. */

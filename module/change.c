@@ -160,7 +160,8 @@ static int kapf_prepare_level(struct kapf_change *change, u32 i)
 		if (change->instance->next_level == U32_MAX)
 			return -ENOSPC;
 		next->level =
-			kapf_level_create(record->type == KAPF_LEVEL_EXEMPT);
+			kapf_level_create(record->type == KAPF_LEVEL_EXEMPT,
+					  change->instance->kinds);
 		if (!next->level)
 			return -ENOMEM;
 		next->level->id = ++change->instance->next_level;

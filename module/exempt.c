@@ -96,6 +96,7 @@ u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 	this_cpu_add(tally->seats_taken, width);
 	kapf_measure_arrival(this_cpu_ptr(slot->schema->exempt_histograms),
 			     slot, watch_count);
+	kapf_measure_dispatch(level, slot);
 	if (unlikely(!READ_ONCE(level->sampled)))
 		kapf_exempt_start_sampler(level, now);
 	trace_kapf_dispatch(slot, now, now);
@@ -138,7 +139,8 @@ u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 
 	this_cpu_inc(slot->schema->exempt->finished);
 	this_cpu_inc(level->exempt->finished);
-	kapf_measure_finish(this_cpu_ptr(slot->schema->exempt_histograms),
+	kapf_measure_finish(level,
+			    this_cpu_ptr(slot->schema->exempt_histograms),
 			    slot, now);
 	trace_kapf_finish(slot, slot->request.start, now);
 	if (!latency || !linger) {

@@ -12,6 +12,7 @@
 
 struct kapf_active_config;
 struct kapf_allocation;
+struct kapf_kinds;
 struct kapf_level;
 
 /*
@@ -42,6 +43,7 @@ struct kapf_level;
  * @fair_prop: FairProp of the last adjustment, see kapf_allocate()
  * @next_adjustment: when the next one is due
  * @borrow: sees to that
+ * @kinds: requests that read and requests that mutate
  * @sessions_lock: protects the next three and the end of each session
  * @sessions: by ascending number; also those that have ended, while somebody
  *	still has their files
@@ -71,6 +73,7 @@ struct kapf_instance {
 	u64 fair_prop;
 	u64 next_adjustment;
 	struct delayed_work borrow;
+	struct kapf_kinds *kinds;
 	struct mutex sessions_lock; /* the next three */
 	struct list_head sessions;
 	u32 nr_sessions;

@@ -115,6 +115,7 @@ static void kapf_level_seated(struct kapf_level *level, struct kapf_slot *slot)
 	kapf_books_of(slot, level->counts)->dispatched++;
 	kapf_books_of(slot, tally->counts)->dispatched++;
 	tally->seats_in_use += kapf_request_width(&slot->request);
+	kapf_measure_dispatch(level, slot);
 	trace_kapf_dispatch(slot, slot->arrival, slot->request.start);
 }
 
@@ -125,8 +126,8 @@ static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
 
 	tally->nr_waiting++;
 	tally->waiting_seats += kapf_request_width(&slot->request);
-	kapf_measure_queue(slot,
-			   level->qs.queues[slot->request.queue].nr_waiting);
+	kapf_measure_enqueue(level, slot,
+			     level->qs.queues[slot->request.queue].nr_waiting);
 	kapf_deadlines_add(&level->waits, &slot->deadline, until);
 	trace_kapf_enqueue(slot, slot->arrival, until);
 	if (!(slot->flags & KAPF_SLOT_EVENT))
@@ -141,7 +142,7 @@ static void kapf_level_dequeued(struct kapf_level *level,
 
 	tally->nr_waiting--;
 	tally->waiting_seats -= width;
-	kapf_measure_wait(slot, level->qs.now);
+	kapf_measure_dequeue(level, slot, level->qs.now);
 	kapf_deadlines_remove(&level->waits, &slot->deadline);
 }
 
@@ -320,7 +321,8 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 	kapf_books_of(slot, slot->schema->tally.counts)->finished++;
 	trace_kapf_finish(slot, slot->request.start, now);
 	kapf_queueset_finish(&level->qs, &slot->request, now);
-	kapf_measure_finish(slot->schema->histograms, slot, level->qs.now);
+	kapf_measure_finish(level, slot->schema->histograms, slot,
+			    level->qs.now);
 	latency = slot->request.additional_latency;
 	if (latency && linger) {
 		kapf_deadlines_add(&level->lingers, &slot->deadline,
@@ -501,10 +503,11 @@ static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
 /**
  * kapf_level_create() - a level that nobody can reach yet
  * @exempt: it will have no limit
+ * @kinds: of the instance
  *
  * Return: NULL when memory is short.
  */
-struct kapf_level *kapf_level_create(bool exempt)
+struct kapf_level *kapf_level_create(bool exempt, struct kapf_kinds *kinds)
 {
 	struct kapf_level *level = kzalloc(sizeof(*level), KAPF_GFP);
 	u64 now = ktime_get_ns();
@@ -520,6 +523,7 @@ struct kapf_level *kapf_level_create(bool exempt)
 	kapf_queueset_init(&level->qs, NULL, 0, 0, 0, 0);
 	kapf_demand_init(&level->demand, now);
 	kapf_metrics_init(level, now);
+	level->kinds = kinds;
 	kapf_deadlines_init(&level->waits, kapf_level_waits_fire);
 	kapf_deadlines_init(&level->lingers, kapf_level_lingers_fire);
 	kapf_retry_after_init(&level->retry_after);

@@ -15,6 +15,7 @@
 #include "engine/retryafter.h"
 #include "histogram.h"
 
+struct kapf_kinds;
 struct kapf_schema;
 struct kapf_wakeups;
 
@@ -175,6 +176,7 @@ struct kapf_exempt_tally {
  * @sampler: does so
  * @id: for user space
  * @unchecked: events since its queues were recounted, with KAPF_DEBUG
+ * @kinds: of the instance
  * @ratios: of what it has to what it may have, from KAPF_LEVEL_KIND on
  * @config: as it was configured, with its metadata
  * @limits: that follow from its configuration and that of the others
@@ -199,6 +201,7 @@ struct kapf_level {
 	struct timer_list sampler;
 	u32 id;
 	u32 unchecked;
+	struct kapf_kinds *kinds;
 	struct kapf_timing ratios[KAPF_LEVEL_KINDS];
 	struct kapf_config_level *config;
 	struct kapf_limits limits;
@@ -247,7 +250,7 @@ static inline void kapf_slot_free(struct kapf_slot *slot,
 		kapf_events_wake(events, EPOLLOUT | EPOLLWRNORM);
 }
 
-struct kapf_level *kapf_level_create(bool exempt);
+struct kapf_level *kapf_level_create(bool exempt, struct kapf_kinds *kinds);
 void kapf_level_destroy(struct kapf_level *level);
 bool kapf_level_idle(struct kapf_level *level);
 void kapf_level_end_period(struct kapf_level *level,

@@ -6,6 +6,7 @@
  */
 
 #include <linux/init.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -13,6 +14,7 @@
 #include "config.h"
 #include "device.h"
 #include "instance.h"
+#include "kinds.h"
 
 static unsigned int kapf_nr_instances = 1;
 module_param_named(instances, kapf_nr_instances, uint, 0444);
@@ -39,6 +41,7 @@ static void kapf_instance_destroy(struct kapf_instance *instance)
 	kapf_device_destroy(instance);
 	kapf_borrow_destroy(instance);
 	kapf_config_destroy(instance);
+	kapf_kinds_destroy(instance->kinds);
 	kfree(instance);
 }
 
@@ -57,9 +60,13 @@ static struct kapf_instance *kapf_instance_create(unsigned int number)
 	INIT_LIST_HEAD(&instance->levels);
 	INIT_LIST_HEAD(&instance->draining_schemas);
 	INIT_LIST_HEAD(&instance->sessions);
+	ret = -ENOMEM;
+	instance->kinds = kapf_kinds_create(ktime_get_ns());
+	if (!instance->kinds)
+		goto free;
 	ret = kapf_config_init(instance);
 	if (ret)
-		goto free;
+		goto destroy_kinds;
 	ret = kapf_borrow_init(instance);
 	if (ret)
 		goto destroy_config;
@@ -69,6 +76,8 @@ static struct kapf_instance *kapf_instance_create(unsigned int number)
 	kapf_borrow_destroy(instance);
 destroy_config:
 	kapf_config_destroy(instance);
+destroy_kinds:
+	kapf_kinds_destroy(instance->kinds);
 free:
 	kfree(instance);
 	return ERR_PTR(ret);

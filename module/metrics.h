@@ -10,6 +10,7 @@
 #include <linux/kapf.h>
 
 #include "histogram.h"
+#include "kinds.h"
 #include "level.h"
 
 /* A request arrives; @watch_count: kapf_op.watch_count */
@@ -29,6 +30,13 @@ static inline void kapf_measure_queue(const struct kapf_slot *slot, u32 length)
 {
 	kapf_histogram_observe(slot->schema->histograms,
 			       KAPF_HISTOGRAM_QUEUE_LENGTH, length);
+}
+
+/* A request mutates (1), or not (0). */
+static inline u32 kapf_slot_kind(const struct kapf_slot *slot)
+{
+	static_assert(KAPF_OP_MUTATING == 1);
+	return slot->flags & KAPF_OP_MUTATING;
 }
 
 /* A request waits no more, or never did. */
@@ -57,12 +65,39 @@ static inline void kapf_measure_blocked(const struct kapf_queueset *qs)
 	slot->schema->tally.no_accommodation++;
 }
 
+/* A request is to wait in a queue, where so many wait with it. */
+static inline void kapf_measure_enqueue(const struct kapf_level *level,
+					const struct kapf_slot *slot,
+					u32 length)
+{
+	kapf_kinds_waiting(level->kinds, kapf_slot_kind(slot), 1);
+	kapf_measure_queue(slot, length);
+}
+
+/* A request leaves its queue. */
+static inline void kapf_measure_dequeue(const struct kapf_level *level,
+					const struct kapf_slot *slot, u64 now)
+{
+	kapf_kinds_waiting(level->kinds, kapf_slot_kind(slot), -1);
+	kapf_measure_wait(slot, now);
+}
+
+/* A request is to be served. */
+static inline void kapf_measure_dispatch(const struct kapf_level *level,
+					 const struct kapf_slot *slot)
+{
+	if (!(slot->flags & KAPF_SLOT_SHADOW))
+		kapf_kinds_executing(level->kinds, kapf_slot_kind(slot), 1);
+}
+
 /* A request has been served; what its shadow does is no execution. */
-static inline void kapf_measure_finish(struct kapf_histogram *histograms,
+static inline void kapf_measure_finish(const struct kapf_level *level,
+				       struct kapf_histogram *histograms,
 				       const struct kapf_slot *slot, u64 now)
 {
 	if (slot->flags & KAPF_SLOT_SHADOW)
 		return;
+	kapf_kinds_executing(level->kinds, kapf_slot_kind(slot), -1);
 	kapf_histogram_observe(histograms, slot->flags & KAPF_OP_WATCH ?
 					   KAPF_HISTOGRAM_WATCH_EXECUTION :
 					   KAPF_HISTOGRAM_EXECUTION,

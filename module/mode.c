@@ -125,6 +125,7 @@ static void kapf_mode_pass(struct kapf_slot *slot, const struct kapf_op *op)
 	level->nr_passing++;
 	schema->tally.counts[KAPF_REAL].dispatched++;
 	schema->tally.nr_passing++;
+	kapf_measure_dispatch(level, slot);
 	/* In mode observe its shadow's arrival and wait are measured. */
 	if (slot->flags & KAPF_SLOT_CAPPED) {
 		kapf_measure_arrival(schema->histograms, slot, op->watch_count);
@@ -192,7 +193,7 @@ void kapf_mode_finish(const struct kapf_session *session,
 	level->nr_passing--;
 	schema->tally.counts[KAPF_REAL].finished++;
 	schema->tally.nr_passing--;
-	kapf_measure_finish(schema->histograms, slot, now);
+	kapf_measure_finish(level, schema->histograms, slot, now);
 	trace_kapf_finish(slot, slot->request.start, now);
 	spin_unlock(&level->lock);
 }

@@ -2,10 +2,10 @@
 /*
  * GET_HISTOGRAMS.
  *
- * They are walked in one order, of which the cursor is the place: the schemas of
- * the configuration, its levels, and what drains; of each all kinds, of which it
- * has some.  Each is read for itself, so that no lock is held for longer than one
- * takes.
+ * They are walked in one order, of which the cursor is the place: the instance,
+ * the schemas of the configuration, its levels, and what drains; of each all
+ * kinds, of which it has some.  Each is read for itself, so that no lock is held
+ * for longer than one takes.
  */
 
 #include <linux/ktime.h>
@@ -28,7 +28,7 @@ static void kapf_start_histogram(struct kapf_histogram_info *info,
 {
 	*info = (struct kapf_histogram_info) {
 		.kind = kind,
-		.level = level->id,
+		.level = level ? level->id : 0,
 		.schema = schema ? schema->id : 0,
 	};
 	memcpy(info->bounds, kapf_histogram_bounds[kind], sizeof(info->bounds));
@@ -103,12 +103,26 @@ static bool kapf_read_level_histogram(struct kapf_level *level,
 				      enum kapf_histogram_kind kind,
 				      struct kapf_histogram_info *info)
 {
-	if (kind < KAPF_LEVEL_KIND)
+	if (kind < KAPF_LEVEL_KIND || kind >= KAPF_INSTANCE_KIND)
 		return false;
 	kapf_start_histogram(info, kind, level, NULL);
+	if (level->exempt)
+		kapf_exempt_sample(level, ktime_get_ns());
 	spin_lock_bh(&level->lock);
 	kapf_timing_read(kapf_level_ratio(level, kind), ktime_get_ns(), info);
 	spin_unlock_bh(&level->lock);
+	return true;
+}
+
+static bool kapf_read_instance_histogram(struct kapf_kinds *kinds,
+					 enum kapf_histogram_kind kind,
+					 struct kapf_histogram_info *info)
+{
+	if (kind < KAPF_INSTANCE_KIND)
+		return false;
+	kapf_start_histogram(info, kind, NULL, NULL);
+	kapf_kinds_sample(kinds, ktime_get_ns());
+	kapf_kinds_read(kinds, ktime_get_ns(), info);
 	return true;
 }
 
@@ -135,6 +149,9 @@ static bool kapf_read_histogram(struct kapf_instance *instance, u32 place,
 	const struct kapf_schema *schema;
 	struct kapf_level *level;
 
+	if (!place--)
+		return kapf_read_instance_histogram(instance->kinds, kind,
+						    info);
 	if (place < config->nr_schemas) {
 		place = array_index_nospec(place, KAPF_MAX_SCHEMAS);
 		return kapf_read_schema_histogram(config->schemas[place], kind,
@@ -157,7 +174,7 @@ static u32 kapf_read_histograms(struct kapf_instance *instance, void *arg,
 	struct kapf_histogram_info *infos = elements;
 	struct kapf_get_histograms *get = arg;
 	u32 all = KAPF_HISTOGRAM_KINDS *
-		  (config->nr_schemas + instance->nr_draining_schemas +
+		  (1 + config->nr_schemas + instance->nr_draining_schemas +
 		   config->nr_levels + instance->nr_draining_levels);
 	u32 nr = 0;
 

@@ -109,4 +109,14 @@ static inline void configure(int control, __u32 seats, const char *level)
 	image_free(&image);
 }
 
+static inline void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	/* Where there is one CPU, all is on that. */
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 #endif /* KAPF_TEST_HISTOGRAM_H */

@@ -49,6 +49,8 @@ static const struct {
 		    500 * MS, 1000 * MS, 2000 * MS, 5000 * MS,		\
 		    10000 * MS, 15000 * MS, 30000 * MS, NO_BOUND }
 #define RATIOS { 0, 1, 3, 10, 30, 100, 250, 500, 750, 1000, NO_BOUND }
+#define KIND_RATIOS { 0, 1, 10, 100, 200, 300, 400, 500, 600, 700, 800,	\
+		      900, 950, 990, 1000, NO_BOUND }
 	{ KAPF_HISTOGRAM_EXECUTION, DURATIONS },
 	{ KAPF_HISTOGRAM_WATCH_EXECUTION, DURATIONS },
 	{ KAPF_HISTOGRAM_ESTIMATED_SEATS,
@@ -67,6 +69,10 @@ static const struct {
 	{ KAPF_HISTOGRAM_DEMAND,
 	  { 200, 400, 600, 800, 1000, 1200, 1400, 1700, 2000, 2800, 4000, 6000,
 	    NO_BOUND } },
+	{ KAPF_HISTOGRAM_WAITING_READ_ONLY, KIND_RATIOS },
+	{ KAPF_HISTOGRAM_WAITING_MUTATING, KIND_RATIOS },
+	{ KAPF_HISTOGRAM_EXECUTING_READ_ONLY, KIND_RATIOS },
+	{ KAPF_HISTOGRAM_EXECUTING_MUTATING, KIND_RATIOS },
 };
 
 TEST_F(histogram, bounds)
@@ -75,8 +81,12 @@ TEST_F(histogram, bounds)
 	__u32 i, j;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		info = histogram_of(self->control, kinds[i].kind, self->level,
-				    kinds[i].kind < KAPF_HISTOGRAM_SEATS ?
+		__u32 kind = kinds[i].kind;
+
+		info = histogram_of(self->control, kind,
+				    kind < KAPF_HISTOGRAM_WAITING_READ_ONLY ?
+				    self->level : 0,
+				    kind < KAPF_HISTOGRAM_SEATS ?
 				    self->schema : 0);
 		ASSERT_LE(info.buckets, KAPF_HISTOGRAM_BUCKETS);
 		for (j = 0; j < info.buckets; j++)
@@ -92,26 +102,31 @@ TEST_F(histogram, bounds)
 }
 
 /*
- * Those of the schemas, then those of the levels; an exempt schema has no queue to
- * wait in.
+ * Those of the instance, the schemas and the levels; an exempt schema has no queue
+ * to wait in.
  */
 TEST_F(histogram, in_pieces_of_any_size)
 {
+	const __u32 schemas = 4, levels = schemas + 4 + 2 * 7;
+	const __u32 nr = levels + 3 * 4;
 	struct kapf_histogram_info infos[ROOM];
-	const __u32 of_schemas = 4 + 2 * 7, nr = of_schemas + 3 * 4;
 	__u32 step, i;
 
 	for (step = 1; step <= nr + 1; step++) {
 		memset(infos, 0xff, sizeof(infos));
 		ASSERT_EQ(nr, get_histograms(self->control, infos, step));
 		for (i = 0; i < nr; i++)
-			EXPECT_EQ(i < 4 ? i :
-				  i < of_schemas ? (i - 4) % 7 :
-				  KAPF_HISTOGRAM_SEATS + (i - of_schemas) % 4,
+			EXPECT_EQ(i < schemas ?
+				  KAPF_HISTOGRAM_WAITING_READ_ONLY + i :
+				  i < schemas + 4 ? i - schemas :
+				  i < levels ? (i - schemas - 4) % 7 :
+				  KAPF_HISTOGRAM_SEATS + (i - levels) % 4,
 				  infos[i].kind);
-		EXPECT_EQ(schema_id(self->control, "exempt"), infos[0].schema);
-		EXPECT_EQ(self->level, infos[of_schemas - 1].level);
-		EXPECT_EQ(self->schema, infos[of_schemas - 1].schema);
+		EXPECT_EQ(0, infos[0].level);
+		EXPECT_EQ(schema_id(self->control, "exempt"),
+			  infos[schemas].schema);
+		EXPECT_EQ(self->level, infos[levels - 1].level);
+		EXPECT_EQ(self->schema, infos[levels - 1].schema);
 		EXPECT_EQ(self->level, infos[nr - 1].level);
 		EXPECT_EQ(0, infos[nr - 1].schema);
 	}
@@ -126,7 +141,7 @@ TEST_F(histogram, of_a_schema_without_a_level)
 	image_schema(&image, "loose", 300, "nowhere", "[]");
 	set_up(self->control, &image);
 	image_free(&image);
-	EXPECT_EQ(2 * 4 + 4 + 7, get_histograms(self->control, infos, 5));
+	EXPECT_EQ(4 + 4 + 7 + 2 * 4, get_histograms(self->control, infos, 5));
 }
 
 TEST_F(histogram, bad_arguments)
@@ -177,8 +192,8 @@ TEST_F(histogram, longer_elements_end_in_zeros)
 	ASSERT_EQ(0, call(self->control, KAPF_GET_HISTOGRAMS, &get));
 	EXPECT_EQ(2, get.nr);
 	EXPECT_EQ(generation(self->control), get.generation);
-	EXPECT_EQ(KAPF_HISTOGRAM_EXECUTION, elements[0].info.kind);
-	EXPECT_EQ(KAPF_HISTOGRAM_WATCH_EXECUTION, elements[1].info.kind);
+	EXPECT_EQ(KAPF_HISTOGRAM_WAITING_READ_ONLY, elements[0].info.kind);
+	EXPECT_EQ(KAPF_HISTOGRAM_WAITING_MUTATING, elements[1].info.kind);
 	EXPECT_EQ(0, elements[0].more);
 	EXPECT_EQ(0, elements[1].more);
 	EXPECT_EQ(~0u, elements[2].info.kind);
@@ -427,16 +442,6 @@ TEST_F(histogram, execution_without_its_end)
 	self->fd = open_session(64);
 }
 
-static void run_on(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	/* Where there is one CPU, all is on that. */
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 /* Counted on the CPU where it happens. */
 TEST_F(histogram, exempt)
 {
@@ -520,7 +525,7 @@ TEST_F(histogram, what_drains)
 	ASSERT_EQ(0, set_image(self->control, &image, NULL));
 	image_free(&image);
 	for (i = 1; i < 7; i++)
-		EXPECT_EQ(4 + 2 * 7 + 3 * 4,
+		EXPECT_EQ(4 + 4 + 2 * 7 + 3 * 4,
 			  get_histograms(self->control, infos, i));
 	ASSERT_EQ(0, finish(self->fd, 0));
 	info = of_schema(self, KAPF_HISTOGRAM_EXECUTION);
@@ -529,7 +534,7 @@ TEST_F(histogram, what_drains)
 	EXPECT_LT(0, info.sum);
 	ASSERT_EQ(0, finish(self->fd, 1));
 	for (i = 0; i < 10000; i++) {
-		if (get_histograms(self->control, infos, ROOM) == 4 + 7 + 2 * 4)
+		if (get_histograms(self->control, infos, ROOM) == 4 + 4 + 7 + 2 * 4)
 			break;
 		sleep_ms(1);
 	}

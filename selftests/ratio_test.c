@@ -262,4 +262,113 @@ TEST_F(ratio, ratio_to_no_seat)
 	EXPECT_EQ(0, cancel(self->fd, 0));
 }
 
+/* Of the instance */
+
+static struct kapf_histogram_info of_instance(struct _test_data_ratio *self,
+					      __u32 kind)
+{
+	return histogram_of(self->control, kind, 0, 0);
+}
+
+/* For 30 ms nothing of this kind but what is in the bucket of @bound. */
+static void check_kind(struct __test_metadata *_metadata,
+		       struct _test_data_ratio *self, __u32 kind, __u64 bound,
+		       __u64 numerator, __u64 denominator)
+{
+	struct kapf_histogram_info before, after;
+	__u64 weight, sum;
+
+	before = of_instance(self, kind);
+	sleep_ms(30);
+	after = of_instance(self, kind);
+	weight = gained(&before, &after, bound);
+	sum = after.sum - before.sum;
+	EXPECT_LE(30 * MS, weight);
+	EXPECT_EQ(total(&after) - total(&before), weight) {
+		TH_LOG("kind %u", kind);
+	}
+	/* Rounded down when it is read. */
+	EXPECT_LE(weight * numerator / denominator, sum + 1);
+	EXPECT_GE(weight * numerator / denominator + 1, sum) {
+		TH_LOG("kind %u", kind);
+	}
+}
+
+/*
+ * 15 seats, and room for 20 to wait: two mutate, one of them exempt; one waits to
+ * read.
+ */
+TEST_F(ratio, of_the_instance)
+{
+	struct kapf_op op = request(0, self->schema);
+
+	run_on(0);
+	op.flags = KAPF_OP_MUTATING | KAPF_OP_NOWAIT;
+	op.initial_seats = 10;
+	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	op.slot = 1;
+	op.schema = schema_id(self->control, "exempt");
+	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	op = request(2, self->schema);
+	op.flags = KAPF_OP_NOWAIT;
+	ASSERT_EQ(KAPF_QUEUED, KAPF_VERDICT(admit_op(self->fd, op)));
+	check_kind(_metadata, self, KAPF_HISTOGRAM_WAITING_READ_ONLY, 100, 1,
+		   20);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_WAITING_MUTATING, 0, 0, 20);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY, 0, 0,
+		   15);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_MUTATING, 200, 2,
+		   15);
+
+	/* What waited executes, and mutates nothing. */
+	run_on(1);
+	ASSERT_EQ(0, finish(self->fd, 0));
+	check_kind(_metadata, self, KAPF_HISTOGRAM_WAITING_READ_ONLY, 0, 0, 20);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY, 100, 1,
+		   15);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_MUTATING, 100, 1,
+		   15);
+
+	ASSERT_EQ(0, finish(self->fd, 1));
+	ASSERT_EQ(KAPF_EXECUTE, read_event(self->fd).verdict);
+	ASSERT_EQ(0, finish(self->fd, 2));
+	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY, 0, 0,
+		   15);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_MUTATING, 0, 0,
+		   15);
+}
+
+/* Who gives up waits no more. */
+TEST_F(ratio, of_who_gave_up)
+{
+	struct kapf_op op = request(0, self->schema);
+
+	op.initial_seats = 10;
+	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	op.flags = KAPF_OP_MUTATING | KAPF_OP_NOWAIT;
+	op.slot = 1;
+	ASSERT_EQ(KAPF_QUEUED, KAPF_VERDICT(admit_op(self->fd, op)));
+	op.slot = 2;
+	op.max_wait = 1 * MS;
+	ASSERT_EQ(KAPF_QUEUED, KAPF_VERDICT(admit_op(self->fd, op)));
+	ASSERT_EQ(KAPF_TIME_OUT, read_event(self->fd).verdict);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_WAITING_MUTATING, 100, 1,
+		   20);
+	ASSERT_EQ(0, cancel(self->fd, 1));
+	check_kind(_metadata, self, KAPF_HISTOGRAM_WAITING_MUTATING, 0, 0, 20);
+}
+
+/* Nobody looks, but it is sampled. */
+TEST_F(ratio, sampled)
+{
+	struct kapf_histogram_info before, after;
+
+	before = of_instance(self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY);
+	ASSERT_EQ(KAPF_EXECUTE, admit(self->fd, 0, self->schema));
+	sleep_ms(500);
+	ASSERT_EQ(0, finish(self->fd, 0));
+	after = of_instance(self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY);
+	EXPECT_LE(100 * MS, gained(&before, &after, 100));
+}
+
 TEST_HARNESS_MAIN

@@ -1122,15 +1122,23 @@ struct kapf_get_queues {
  *	is the number of queues * queue_length_limit, and 1 where it has no queues
  * @KAPF_HISTOGRAM_EXECUTING: of a level: executing requests / D
  * @KAPF_HISTOGRAM_DEMAND: of a level: seats in use and waited for / D
+ * @KAPF_HISTOGRAM_WAITING_READ_ONLY: of the instance: waiting requests without
+ *	KAPF_OP_MUTATING / the room for waiting requests in all levels
+ * @KAPF_HISTOGRAM_WAITING_MUTATING: the same of those with it
+ * @KAPF_HISTOGRAM_EXECUTING_READ_ONLY: of the instance: executing requests without
+ *	KAPF_OP_MUTATING / the sum of the levels' NominalCL
+ * @KAPF_HISTOGRAM_EXECUTING_MUTATING: the same of those with it
  *
  * In mode observe a request executes at once, and QUEUE_LENGTH, the waits and the
  * ratios of the level show what would become of it else.
  *
  * D is CurrentCL, or max(1, round(ServerCL / 10)) while that is 0.
  *
- * The histograms of a schema count events; a level that is exempt has neither of
- * the last three.  Those of a level weigh: a count is the time for which the ratio
- * was in the bucket, in ns, and the sum is the integral of the ratio, in ns.
+ * The histograms of a schema count events; one of an exempt level has none of
+ * waiting.  Those of a level and of the instance weigh: a count is the time for
+ * which the ratio was in the bucket, in ns, and the sum is the integral of the
+ * ratio, in ns.  Those of an exempt level and of the instance are looked at every
+ * 10 ms, or less often on an idle machine, and when they are read.
  */
 enum kapf_histogram_kind {
 	KAPF_HISTOGRAM_EXECUTION = 0,
@@ -1144,6 +1152,10 @@ enum kapf_histogram_kind {
 	KAPF_HISTOGRAM_WAITING = 8,
 	KAPF_HISTOGRAM_EXECUTING = 9,
 	KAPF_HISTOGRAM_DEMAND = 10,
+	KAPF_HISTOGRAM_WAITING_READ_ONLY = 11,
+	KAPF_HISTOGRAM_WAITING_MUTATING = 12,
+	KAPF_HISTOGRAM_EXECUTING_READ_ONLY = 13,
+	KAPF_HISTOGRAM_EXECUTING_MUTATING = 14,
 };
 
 #define KAPF_HISTOGRAM_BUCKETS 16 /* at most */
@@ -1177,8 +1189,8 @@ struct kapf_histogram_info {
  * @nr: in: room at @histograms, in elements; out: how many were written; 0: that
  *	was all
  * @reserved: zero
- * @histograms: where to write them, histogram_size apart: those of each schema that
- *	has a level, then of each level, then those of what drains
+ * @histograms: where to write them, histogram_size apart: those of the instance, of
+ *	each schema that has a level, of each level, and of what drains
  * @cursor: 0 at first, then as the previous call left it
  * @generation: out: of the configuration; where it changes between two calls,
  *	begin again

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How many requests of an instance read, and how many mutate.
+ *
+ * All levels count them, on each CPU for itself; a lock for all of them would be
+ * one that every request waits for.  Ratios are looked at from time to time.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "kinds.h"
+
+/* How often they are looked at. */
+#define KAPF_SAMPLE_MS 10
+
+static u32 kapf_kind_index(enum kapf_histogram_kind kind)
+{
+	return kind - KAPF_INSTANCE_KIND;
+}
+
+/* It ends as that of exempt levels does, see exempt.c. */
+static void kapf_kinds_sampler_fire(struct timer_list *timer)
+{
+	struct kapf_kinds *kinds = container_of(timer, struct kapf_kinds,
+						sampler);
+	bool sampled = READ_ONCE(kinds->sampled);
+	bool any = kapf_kinds_sample(kinds, ktime_get_ns());
+
+	WRITE_ONCE(kinds->sampled, any);
+	if (any || sampled)
+		mod_timer(timer, jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
+}
+
+/**
+ * kapf_kinds_start_sampler() - look at them from time to time
+ * @kinds: of an instance, where there was nothing to see
+ */
+noinline void kapf_kinds_start_sampler(struct kapf_kinds *kinds)
+{
+	WRITE_ONCE(kinds->sampled, true);
+	kapf_kinds_sample(kinds, ktime_get_ns());
+	mod_timer(&kinds->sampler, jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
+}
+
+/**
+ * kapf_kinds_create() - an instance without requests
+ * @now: the time
+ *
+ * Return: NULL when memory is short.
+ */
+struct kapf_kinds *kapf_kinds_create(u64 now)
+{
+	struct kapf_kinds *kinds = kzalloc(sizeof(*kinds), GFP_KERNEL);
+	u32 i;
+
+	if (!kinds)
+		return NULL;
+	kinds->tally = alloc_percpu(struct kapf_kind_tally);
+	if (!kinds->tally) {
+		kfree(kinds);
+		return NULL;
+	}
+	spin_lock_init(&kinds->lock);
+	timer_setup(&kinds->sampler, kapf_kinds_sampler_fire, 0);
+	for (i = 0; i < KAPF_INSTANCE_KINDS; i++)
+		kapf_timing_init(&kinds->ratios[i], KAPF_INSTANCE_KIND + i,
+				 now);
+	return kinds;
+}
+
+/**
+ * kapf_kinds_destroy() - free them
+ * @kinds: of an instance that nobody uses any more
+ */
+void kapf_kinds_destroy(struct kapf_kinds *kinds)
+{
+	del_timer_sync(&kinds->sampler);
+	free_percpu(kinds->tally);
+	kfree(kinds);
+}
+
+/**
+ * kapf_kinds_limit() - ratios are to other limits from now on
+ * @kinds: of an instance
+ * @waiting: room for waiting requests in all levels; 0 counts as 1
+ * @executing: seats that all levels have; likewise
+ * @now: the time
+ */
+void kapf_kinds_limit(struct kapf_kinds *kinds, u64 waiting, u64 executing,
+		      u64 now)
+{
+	const u32 first_executing =
+		kapf_kind_index(KAPF_HISTOGRAM_EXECUTING_READ_ONLY);
+	u32 i;
+
+	waiting = max(waiting, 1ULL);
+	executing = max(executing, 1ULL);
+	spin_lock_bh(&kinds->lock);
+	for (i = 0; i < KAPF_INSTANCE_KINDS; i++)
+		kapf_timing_rebase(&kinds->ratios[i],
+				   i < first_executing ? waiting : executing,
+				   now);
+	spin_unlock_bh(&kinds->lock);
+}
+
+/* They come and go meanwhile, so that a sum may be below zero for a moment. */
+static void kapf_kinds_sum(const struct kapf_kinds *kinds, long *sums)
+{
+	const u32 waiting = kapf_kind_index(KAPF_HISTOGRAM_WAITING_READ_ONLY);
+	const u32 executing =
+		kapf_kind_index(KAPF_HISTOGRAM_EXECUTING_READ_ONLY);
+	const struct kapf_kind_tally *tally;
+	int cpu;
+	u32 i;
+
+	memset(sums, 0, KAPF_INSTANCE_KINDS * sizeof(*sums));
+	for_each_possible_cpu(cpu) {
+		tally = per_cpu_ptr(kinds->tally, cpu);
+		for (i = 0; i < 2; i++) {
+			sums[waiting + i] += READ_ONCE(tally->waiting[i]);
+			sums[executing + i] += READ_ONCE(tally->executing[i]);
+		}
+	}
+	for (i = 0; i < KAPF_INSTANCE_KINDS; i++)
+		sums[i] = max(sums[i], 0L);
+}
+
+/**
+ * kapf_kinds_sample() - note the present ratios
+ * @kinds: of an instance
+ * @now: the time
+ *
+ * Return: whether there are any requests.
+ */
+bool kapf_kinds_sample(struct kapf_kinds *kinds, u64 now)
+{
+	long sums[KAPF_INSTANCE_KINDS];
+	bool any = false;
+	u32 i;
+
+	kapf_kinds_sum(kinds, sums);
+	spin_lock_bh(&kinds->lock);
+	for (i = 0; i < KAPF_INSTANCE_KINDS; i++) {
+		kapf_timing_set(&kinds->ratios[i], sums[i], now);
+		any |= sums[i];
+	}
+	spin_unlock_bh(&kinds->lock);
+	return any;
+}
+
+/**
+ * kapf_kinds_read() - what a ratio was like until now
+ * @kinds: of an instance
+ * @now: the time
+ * @info: in: its kind; out: sum and counts
+ */
+void kapf_kinds_read(struct kapf_kinds *kinds, u64 now,
+		     struct kapf_histogram_info *info)
+{
+	spin_lock_bh(&kinds->lock);
+	kapf_timing_read(&kinds->ratios[kapf_kind_index(info->kind)], now,
+			 info);
+	spin_unlock_bh(&kinds->lock);
+}

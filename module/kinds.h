@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef KAPF_KINDS_H
+#define KAPF_KINDS_H
+
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/types.h>
+
+#include "histogram.h"
+
+/**
+ * struct kapf_kind_tally - what has come less what has gone on one CPU, so that
+ *	only the sums over all of them mean something
+ * @waiting: requests, first those that only read, then those that mutate
+ * @executing: likewise
+ */
+struct kapf_kind_tally {
+	long waiting[2];
+	long executing[2];
+};
+
+/**
+ * struct kapf_kinds - the requests of an instance by what they do
+ * @tally: without a lock, wherever requests are
+ * @sampled: from time to time, as long as there are any
+ * @sampler: does that
+ * @lock: of @ratios
+ * @ratios: from KAPF_INSTANCE_KIND on, sampled
+ */
+struct kapf_kinds {
+	struct kapf_kind_tally __percpu *tally;
+	bool sampled;
+	struct timer_list sampler;
+	spinlock_t lock; /* of ratios */
+	struct kapf_timing ratios[KAPF_INSTANCE_KINDS];
+};
+
+struct kapf_kinds *kapf_kinds_create(u64 now);
+void kapf_kinds_destroy(struct kapf_kinds *kinds);
+void kapf_kinds_limit(struct kapf_kinds *kinds, u64 waiting, u64 executing,
+		      u64 now);
+bool kapf_kinds_sample(struct kapf_kinds *kinds, u64 now);
+void kapf_kinds_start_sampler(struct kapf_kinds *kinds);
+void kapf_kinds_read(struct kapf_kinds *kinds, u64 now,
+		     struct kapf_histogram_info *info);
+
+/* So many more wait that mutate (@kind 1) or not (0). */
+static inline void kapf_kinds_waiting(struct kapf_kinds *kinds, u32 kind,
+				      long more)
+{
+	this_cpu_add(kinds->tally->waiting[kind], more);
+	if (unlikely(!READ_ONCE(kinds->sampled)))
+		kapf_kinds_start_sampler(kinds);
+}
+
+/* So many more execute. */
+static inline void kapf_kinds_executing(struct kapf_kinds *kinds, u32 kind,
+					long more)
+{
+	this_cpu_add(kinds->tally->executing[kind], more);
+	if (unlikely(!READ_ONCE(kinds->sampled)))
+		kapf_kinds_start_sampler(kinds);
+}
+
+#endif /* KAPF_KINDS_H */
