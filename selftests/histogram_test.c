@@ -22,6 +22,7 @@ FIXTURE_SETUP(histogram)
 
 FIXTURE_TEARDOWN(histogram)
 {
+	set_mode(self->control, KAPF_MODE_ENFORCE);
 	close(self->fd);
 	close(self->control);
 }
@@ -539,6 +540,65 @@ TEST_F(histogram, what_drains)
 		sleep_ms(1);
 	}
 	EXPECT_GT(10000, i);
+}
+
+/* Modes in which requests pass */
+
+/* The second executes, too, and would wait until it has been served. */
+TEST_F(histogram, in_mode_observe)
+{
+	struct kapf_op op = request(0, self->schema);
+	struct kapf_histogram_info info;
+	__u32 i;
+
+	ASSERT_EQ(0, set_mode(self->control, KAPF_MODE_OBSERVE));
+	op.initial_seats = 10;
+	op.watch_count = 3;
+	for (i = 0; i < 2; i++) {
+		op.slot = i;
+		ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	}
+	sleep_ms(20);
+	ASSERT_EQ(0, finish(self->fd, 1));
+	ASSERT_EQ(0, finish(self->fd, 0));
+	info = of_schema(self, KAPF_HISTOGRAM_ESTIMATED_SEATS);
+	EXPECT_EQ(2, total(&info));
+	info = of_schema(self, KAPF_HISTOGRAM_WATCH_COUNT);
+	EXPECT_EQ(2, total(&info));
+	info = of_schema(self, KAPF_HISTOGRAM_QUEUE_LENGTH);
+	EXPECT_EQ(2, total(&info));
+	info = of_schema(self, KAPF_HISTOGRAM_WAIT);
+	EXPECT_EQ(2, total(&info));
+	EXPECT_LE(20 * MS, info.sum);
+	info = of_schema(self, KAPF_HISTOGRAM_EXECUTION);
+	EXPECT_EQ(2, total(&info));
+	EXPECT_LE(2 * 20 * MS, info.sum);
+}
+
+/* As many as the server has seats, and one more. */
+TEST_F(histogram, in_mode_off)
+{
+	struct kapf_histogram_info info;
+	__u32 i;
+
+	ASSERT_EQ(0, set_mode(self->control, KAPF_MODE_OFF));
+	for (i = 0; i < 15; i++)
+		ASSERT_EQ(KAPF_EXECUTE, admit(self->fd, i, self->schema));
+	ASSERT_EQ(KAPF_CONCURRENCY_LIMIT, admit(self->fd, 15, self->schema));
+	sleep_ms(20);
+	for (i = 0; i < 15; i++)
+		ASSERT_EQ(0, finish(self->fd, i));
+	info = of_schema(self, KAPF_HISTOGRAM_ESTIMATED_SEATS);
+	EXPECT_EQ(16, info.counts[0]);
+	info = of_schema(self, KAPF_HISTOGRAM_QUEUE_LENGTH);
+	EXPECT_EQ(0, total(&info));
+	info = of_schema(self, KAPF_HISTOGRAM_WAIT);
+	EXPECT_EQ(15, info.counts[0]);
+	info = of_schema(self, KAPF_HISTOGRAM_REFUSED_WAIT);
+	EXPECT_EQ(1, info.counts[0]);
+	info = of_schema(self, KAPF_HISTOGRAM_EXECUTION);
+	EXPECT_EQ(15, total(&info));
+	EXPECT_LE(15 * 20 * MS, info.sum);
 }
 
 TEST_HARNESS_MAIN

@@ -322,6 +322,13 @@ static inline __u32 schema_id(int control, const char *name)
 	return id;
 }
 
+static inline int set_mode(int control, __u32 mode)
+{
+	struct kapf_set_mode arg = { .size = sizeof(arg), .mode = mode };
+
+	return call(control, KAPF_SET_MODE, &arg);
+}
+
 /*
  * Setting up: each leaves the mandatory objects and what it says, and nothing
  * of what was there before.

@@ -12,13 +12,6 @@ FIXTURE(mode) {
 	__u32 exempt;
 };
 
-static int set_mode(int control, __u32 mode)
-{
-	struct kapf_set_mode arg = { .size = sizeof(arg), .mode = mode };
-
-	return call(control, KAPF_SET_MODE, &arg);
-}
-
 static struct kapf_get_stats totals(int control)
 {
 	struct kapf_get_stats get = {

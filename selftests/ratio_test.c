@@ -22,6 +22,7 @@ FIXTURE_SETUP(ratio)
 
 FIXTURE_TEARDOWN(ratio)
 {
+	set_mode(self->control, KAPF_MODE_ENFORCE);
 	close(self->fd);
 	close(self->control);
 }
@@ -369,6 +370,27 @@ TEST_F(ratio, sampled)
 	ASSERT_EQ(0, finish(self->fd, 0));
 	after = of_instance(self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY);
 	EXPECT_LE(100 * MS, gained(&before, &after, 100));
+}
+
+/* What passes executes; what would wait, waits. */
+TEST_F(ratio, in_mode_observe)
+{
+	struct kapf_op op = request(0, self->schema);
+
+	ASSERT_EQ(0, set_mode(self->control, KAPF_MODE_OBSERVE));
+	op.initial_seats = 10;
+	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	op.slot = 1;
+	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY, 200, 2,
+		   15);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_WAITING_READ_ONLY, 100, 1,
+		   20);
+	ASSERT_EQ(0, finish(self->fd, 0));
+	ASSERT_EQ(0, finish(self->fd, 1));
+	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY, 0, 0,
+		   15);
+	check_kind(_metadata, self, KAPF_HISTOGRAM_WAITING_READ_ONLY, 0, 0, 20);
 }
 
 TEST_HARNESS_MAIN
