@@ -2,8 +2,9 @@
 /*
  * Any bytes as FlowSchemas and requests: the library has to find the schema that
  * is found here by the words of the rules, with strings that are put together
- * and compared, also after the configuration went to the kernel and back; and not
- * one of which it says that another before it covers it.
+ * and compared, also after the configuration went to the kernel and back; not one
+ * of which it says that another before it covers it; and to say of each schema
+ * before it which part of which rule fails.
  *
  * First come the schemas, then requests until nothing is left.
  */
@@ -333,8 +334,9 @@ static bool has_path(const struct words *words, const char *path)
 	return false;
 }
 
-static bool rule_matches(const struct rule *rule,
-			 const struct kapf_digest *digest)
+/* KAPF_PART_NONE: the rule matches */
+static enum kapf_part first_failure(const struct rule *rule,
+				    const struct kapf_digest *digest)
 {
 	char resource[MAX_TEXT];
 	bool meant = false;
@@ -342,48 +344,96 @@ static bool rule_matches(const struct rule *rule,
 
 	for (i = 0; i < rule->nr_subjects; i++)
 		meant |= is_meant(&rule->subjects[i], digest);
-	if (!meant || rule->for_paths == digest->is_resource ||
-	    !has(&rule->verbs, digest->verb))
-		return false;
+	if (!meant)
+		return KAPF_PART_SUBJECTS;
+	if (rule->for_paths == digest->is_resource)
+		return rule->for_paths ? KAPF_PART_RESOURCE_RULES :
+					 KAPF_PART_PATH_RULES;
+	if (!has(&rule->verbs, digest->verb))
+		return KAPF_PART_VERBS;
 	if (rule->for_paths)
-		return has_path(&rule->urls, digest->path);
+		return has_path(&rule->urls, digest->path) ? KAPF_PART_NONE :
+							     KAPF_PART_URLS;
 	snprintf(resource, sizeof(resource), "%s%s%s", digest->resource,
 		 *digest->subresource ? "/" : "", digest->subresource);
-	if (!has(&rule->resources, resource) ||
-	    !has(&rule->api_groups, digest->api_group))
-		return false;
-	return *digest->ns ? has(&rule->namespaces, digest->ns) :
-			     rule->cluster_scope;
+	if (!has(&rule->api_groups, digest->api_group))
+		return KAPF_PART_API_GROUPS;
+	if (!has(&rule->resources, resource))
+		return KAPF_PART_RESOURCES;
+	if (!*digest->ns)
+		return rule->cluster_scope ? KAPF_PART_NONE :
+					     KAPF_PART_CLUSTER_SCOPE;
+	return has(&rule->namespaces, digest->ns) ? KAPF_PART_NONE :
+						    KAPF_PART_NAMESPACES;
 }
 
-static bool schema_matches(const struct schema *schema,
-			   const struct kapf_digest *digest)
+/**
+ * struct comparison - of a schema, or a rule of it, with a request
+ * @schema: which
+ * @rule: its index
+ * @part: that fails first
+ */
+struct comparison {
+	const struct schema *schema;
+	size_t rule;
+	enum kapf_part part;
+};
+
+/**
+ * struct way - how a request gets to its schema
+ * @steps: in their order
+ * @nr: how many
+ * @told: so many of them has the library told of
+ */
+struct way {
+	struct comparison steps[MAX_SCHEMAS * MAX_RULES];
+	size_t nr;
+	size_t told;
+};
+
+static bool goes_on(struct way *way, const struct schema *schema, size_t rule,
+		    enum kapf_part part)
+{
+	way->steps[way->nr++] = (struct comparison){ schema, rule, part };
+	return part != KAPF_PART_NONE;
+}
+
+static bool goes_past(struct way *way, const struct schema *schema,
+		      const struct kapf_digest *digest)
 {
 	size_t i;
 
+	if (!strcmp(schema->level, "none"))
+		return goes_on(way, schema, 0, KAPF_PART_LEVEL);
+	if (!schema->nr_rules)
+		return goes_on(way, schema, 0, KAPF_PART_RULES);
 	for (i = 0; i < schema->nr_rules; i++)
-		if (rule_matches(&schema->rules[i], digest))
-			return strcmp(schema->level, "none");
-	return false;
+		if (!goes_on(way, schema, i,
+			     first_failure(&schema->rules[i], digest)))
+			return false;
+	return true;
 }
 
 /* NULL: one of the mandatory ones */
-static const struct schema *classify(const struct config *config,
+static const struct schema *classify(struct way *way,
+				     const struct config *config,
 				     const struct kapf_digest *digest)
 {
-	const struct schema *first = NULL;
+	unsigned int precedence;
 	size_t i;
 
 	if (in_group(digest, "system:masters"))
 		return NULL;
-	for (i = 0; i < config->nr; i++) {
-		const struct schema *schema = &config->schemas[i];
+	for (precedence = 2; precedence < 2 + MAX_SCHEMAS; precedence++) {
+		for (i = 0; i < config->nr; i++) {
+			const struct schema *schema = &config->schemas[i];
 
-		if (schema_matches(schema, digest) &&
-		    (!first || schema->precedence < first->precedence))
-			first = schema;
+			if (schema->precedence == precedence &&
+			    !goes_past(way, schema, digest))
+				return schema;
+		}
 	}
-	return first;
+	return NULL;
 }
 
 /* One of the words, or any short text, which goes to @room */
@@ -409,14 +459,37 @@ static const char *expected_distinguisher(unsigned int method,
 	return method == KAPF_BY_NAMESPACE ? digest->ns : "";
 }
 
+static bool is_mandatory(const char *schema)
+{
+	return !strcmp(schema, "exempt") || !strcmp(schema, "catch-all");
+}
+
+static void follow(const struct kapf_flow_schema *schema,
+		   const struct kapf_match *match, void *user)
+{
+	struct way *way = user;
+	const struct comparison *step = &way->steps[way->told];
+
+	if (is_mandatory(schema->name))
+		return;
+	insist(way->told++ < way->nr);
+	insist(!strcmp(schema->name, step->schema->name));
+	insist(match->rule == step->rule);
+	insist(match->part == step->part);
+	insist(!match->entry);
+}
+
 static void check(const struct config *config,
 		  const struct kapf_configuration *made,
 		  const struct kapf_digest *digest)
 {
+	struct way way = { .nr = 0 };
+	const struct schema *expected = classify(&way, config, digest);
 	const struct kapf_flow_schema *found = kapf_classify(made, digest);
-	const struct schema *expected = classify(config, digest);
 	const char *name, *distinguisher;
 
+	insist(kapf_explain(made, digest, follow, &way) == found);
+	insist(way.told == way.nr);
 	if (!expected) {
 		name = in_group(digest, "system:masters") ? "exempt" :
 							    "catch-all";

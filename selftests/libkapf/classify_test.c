@@ -317,6 +317,125 @@ static void test_order(void)
 static const char *const strangers[] = { "system:unauthenticated" };
 static const char *const nodes[] = { "system:nodes" };
 
+static const char *const part_names[] = {
+	[KAPF_PART_NONE] = "matches",
+	[KAPF_PART_LEVEL] = "level",
+	[KAPF_PART_RULES] = "rules",
+	[KAPF_PART_SUBJECTS] = "subjects",
+	[KAPF_PART_RESOURCE_RULES] = "resourceRules",
+	[KAPF_PART_PATH_RULES] = "pathRules",
+	[KAPF_PART_VERBS] = "verbs",
+	[KAPF_PART_API_GROUPS] = "apiGroups",
+	[KAPF_PART_RESOURCES] = "resources",
+	[KAPF_PART_CLUSTER_SCOPE] = "clusterScope",
+	[KAPF_PART_NAMESPACES] = "namespaces",
+	[KAPF_PART_URLS] = "urls",
+};
+
+#define MAX_STEPS	12
+
+/**
+ * struct steps - of an explanation
+ * @text: schema, rule, subject and entry, and what fails there
+ * @nr: how many
+ */
+struct steps {
+	char text[MAX_STEPS][64];
+	size_t nr;
+};
+
+static void add_step(const struct kapf_flow_schema *schema,
+		     const struct kapf_match *match, void *user)
+{
+	struct steps *steps = user;
+
+	if (steps->nr < MAX_STEPS)
+		snprintf(steps->text[steps->nr++], sizeof(steps->text[0]),
+			 "%.20s %zu %zu %zu %s", schema->name, match->rule,
+			 match->subject, match->entry, part_names[match->part]);
+}
+
+static bool are_steps(const struct steps *steps, const char *const *wanted)
+{
+	for (size_t i = 0; i < steps->nr; i++)
+		if (!wanted[i] || strcmp(steps->text[i], wanted[i]))
+			return false;
+	return !wanted[steps->nr];
+}
+
+#define ENTRY(verb, group, resource, scope) \
+	"{verbs: ['" verb "'], apiGroups: ['" group "'], resources: ['" \
+	resource "'], " scope "}"
+
+/* The last: four rules, of which the third has four ways to match. */
+static const char many_ways[] =
+	SCHEMA("name: a", "matchingPrecedence: 3, " TO("none") ", rules: ["
+	       URLS("'*'") "]")
+	SCHEMA("name: b", "matchingPrecedence: 4, " TO("exempt"))
+	SCHEMA("name: c", "matchingPrecedence: 5, " TO("exempt") ", rules: ["
+	       FOR_USER("x") ", " URLS("/a, /b") ", {subjects: ["
+	       OF_USER("x") ", " OF_USER("u") "], resourceRules: ["
+	       ENTRY("get", "*", "*", CLUSTER) ", "
+	       ENTRY("list", "apps", "*", CLUSTER) ", "
+	       ENTRY("list", "", "nodes", CLUSTER) ", "
+	       ENTRY("list", "", "pods", IN("n")) "]}, "
+	       ON_PATH(OF_USER("u"), "delete", "*") "]");
+
+static const char *const of_g[] = { "g", "system:authenticated" };
+
+#define U_LISTS(namespace) \
+	{ .user = "u", .groups = of_g, .nr_groups = 2, .is_resource = true, \
+	  .verb = "list", .resource = "pods", .ns = (namespace) }
+
+static const struct {
+	const char *what;
+	struct kapf_digest digest;
+	const char *steps[MAX_STEPS + 1];
+} explanations[] = {
+	{ "the last way that is left", U_LISTS("n"),
+	  { "exempt 0 0 0 subjects", "a 0 0 0 level", "b 0 0 0 rules",
+	    "c 0 0 0 subjects", "c 1 0 0 resourceRules", "c 2 1 0 verbs",
+	    "c 2 1 1 apiGroups", "c 2 1 2 resources", "c 2 1 3 matches" } },
+	{ "another namespace", U_LISTS("m"),
+	  { "exempt 0 0 0 subjects", "a 0 0 0 level", "b 0 0 0 rules",
+	    "c 0 0 0 subjects", "c 1 0 0 resourceRules", "c 2 1 0 verbs",
+	    "c 2 1 1 apiGroups", "c 2 1 2 resources", "c 2 1 3 namespaces",
+	    "c 3 0 0 resourceRules", "catch-all 0 1 0 matches" } },
+	{ "no namespace", U_LISTS(""),
+	  { "exempt 0 0 0 subjects", "a 0 0 0 level", "b 0 0 0 rules",
+	    "c 0 0 0 subjects", "c 1 0 0 resourceRules", "c 2 1 0 verbs",
+	    "c 2 1 1 apiGroups", "c 2 1 2 resources", "c 2 1 3 clusterScope",
+	    "c 3 0 0 resourceRules", "catch-all 0 1 0 matches" } },
+	{ "a path, and nothing matches",
+	  { .user = "u", .groups = of_g, .nr_groups = 1, .verb = "get",
+	    .path = "/c" },
+	  { "exempt 0 0 0 subjects", "a 0 0 0 level", "b 0 0 0 rules",
+	    "c 0 0 0 subjects", "c 1 0 0 urls", "c 2 1 0 pathRules",
+	    "c 3 0 0 verbs", "catch-all 0 0 0 subjects" } },
+};
+
+static void test_explanations(void)
+{
+	struct kapf_configuration *config = kapf_config_new();
+	struct kapf_error err = {};
+	int ret = merge(config, many_ways, &err);
+
+	kapf_config_nominal(config);
+	for (size_t i = 0; i < SIZE(explanations); i++) {
+		const struct kapf_digest *digest = &explanations[i].digest;
+		const struct kapf_flow_schema *schema;
+		struct steps steps = { .nr = 0 };
+
+		schema = kapf_explain(config, digest, add_step, &steps);
+		ok(!ret && schema == kapf_classify(config, digest) &&
+		   are_steps(&steps, explanations[i].steps), "explain: %s: %s",
+		   explanations[i].what, err.text);
+		for (size_t j = 0; j < steps.nr; j++)
+			note("%s", steps.text[j]);
+	}
+	kapf_config_free(config);
+}
+
 /* Requests of the components that the default schemas are made for */
 static const struct {
 	const char *schema;
@@ -408,6 +527,7 @@ void test_classification(void)
 	test_literals();
 	test_mandatory();
 	test_order();
+	test_explanations();
 	test_defaults();
 	test_flows();
 }

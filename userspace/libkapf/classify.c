@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Classification: which FlowSchema a request belongs to.  Takes no lock and no
- * memory, and changes nothing.
+ * Classification: which FlowSchema a request belongs to, and why not to others.
+ * Takes no lock and no memory, and changes nothing.
  */
 #include <string.h>
 
 #include "internal.h"
 
 #define SERVICE_ACCOUNT_PREFIX "system:serviceaccount:"
+
+/**
+ * struct trial - a request on its way through the schemas
+ * @digest: the request
+ * @schema: that it is compared with
+ * @match: how far it has come there
+ * @tell: whom to tell of each comparison; NULL: nobody
+ * @user: likewise
+ */
+struct trial {
+	const struct kapf_digest *digest;
+	const struct kapf_flow_schema *schema;
+	struct kapf_match match;
+	kapf_match_fn *tell;
+	void *user;
+};
 
 static const char *text(const char *string)
 {
@@ -94,18 +110,22 @@ static bool contains_resource(const struct kapf_strings *resources,
 	return false;
 }
 
-static bool matches_resource(const struct kapf_resource_rule *rule,
-			     const struct kapf_digest *digest)
+static enum kapf_part unlike_resource(const struct kapf_resource_rule *rule,
+				      const struct kapf_digest *digest)
 {
 	const char *namespace = text(digest->ns);
 
-	if (!contains(&rule->verbs, text(digest->verb)) ||
-	    !contains(&rule->api_groups, text(digest->api_group)) ||
-	    !contains_resource(&rule->resources, digest))
-		return false;
-	if (!*namespace)
-		return rule->cluster_scope;
-	return contains(&rule->namespaces, namespace);
+	if (!contains(&rule->verbs, text(digest->verb)))
+		return KAPF_PART_VERBS;
+	if (!contains(&rule->api_groups, text(digest->api_group)))
+		return KAPF_PART_API_GROUPS;
+	if (!contains_resource(&rule->resources, digest))
+		return KAPF_PART_RESOURCES;
+	if (!*namespace && !rule->cluster_scope)
+		return KAPF_PART_CLUSTER_SCOPE;
+	if (*namespace && !contains(&rule->namespaces, namespace))
+		return KAPF_PART_NAMESPACES;
+	return KAPF_PART_NONE;
 }
 
 /*
@@ -125,58 +145,93 @@ bool kapf_url_covers(const char *url, const char *path)
 	return (len && url[len - 1] == '/') || path[len] == '/';
 }
 
-static bool matches_path(const struct kapf_path_rule *rule,
-			 const struct kapf_digest *digest)
+static enum kapf_part unlike_path(const struct kapf_path_rule *rule,
+				  const struct kapf_digest *digest)
 {
 	if (!contains(&rule->verbs, text(digest->verb)))
-		return false;
+		return KAPF_PART_VERBS;
 	if (kapf_is_star(&rule->urls))
-		return true;
+		return KAPF_PART_NONE;
 	for (size_t i = 0; i < rule->urls.nr; i++)
 		if (kapf_url_covers(rule->urls.at[i], text(digest->path)))
-			return true;
-	return false;
+			return KAPF_PART_NONE;
+	return KAPF_PART_URLS;
 }
 
-static bool matches_rule(const struct kapf_rule *rule,
-			 const struct kapf_digest *digest)
+/* A comparison has ended, at this part.  Return: whether all was alike. */
+static bool settle(struct trial *trial, enum kapf_part part)
 {
-	size_t i = 0;
+	trial->match.part = part;
+	if (trial->tell)
+		trial->tell(trial->schema, &trial->match, trial->user);
+	return part == KAPF_PART_NONE;
+}
 
-	while (i < rule->nr_subjects &&
-	       !matches_subject(&rule->subjects[i], digest))
-		i++;
+static bool matches_rule(struct trial *trial, const struct kapf_rule *rule)
+{
+	const struct kapf_digest *digest = trial->digest;
+	struct kapf_match *match = &trial->match;
+	size_t i, nr;
+
+	match->subject = 0;
+	match->entry = 0;
+	for (i = 0; i < rule->nr_subjects; i++)
+		if (matches_subject(&rule->subjects[i], digest))
+			break;
 	if (i == rule->nr_subjects)
-		return false;
-	if (digest->is_resource) {
-		for (i = 0; i < rule->nr_resource_rules; i++)
-			if (matches_resource(&rule->resource_rules[i], digest))
-				return true;
-	} else {
-		for (i = 0; i < rule->nr_path_rules; i++)
-			if (matches_path(&rule->path_rules[i], digest))
-				return true;
+		return settle(trial, KAPF_PART_SUBJECTS);
+	match->subject = i;
+
+	nr = digest->is_resource ? rule->nr_resource_rules :
+				   rule->nr_path_rules;
+	if (!nr)
+		return settle(trial, digest->is_resource ?
+				     KAPF_PART_RESOURCE_RULES :
+				     KAPF_PART_PATH_RULES);
+	for (i = 0; i < nr; i++) {
+		match->entry = i;
+		if (settle(trial, digest->is_resource ?
+			   unlike_resource(&rule->resource_rules[i], digest) :
+			   unlike_path(&rule->path_rules[i], digest)))
+			return true;
 	}
 	return false;
 }
 
-static bool matches_schema(const struct kapf_flow_schema *schema,
-			   const struct kapf_digest *digest)
+static bool matches_schema(struct trial *trial)
 {
+	const struct kapf_flow_schema *schema = trial->schema;
+
+	trial->match = (struct kapf_match){};
 	if (schema->dangling)
-		return false;
-	for (size_t i = 0; i < schema->rules->nr; i++)
-		if (matches_rule(&schema->rules->rules[i], digest))
+		return settle(trial, KAPF_PART_LEVEL);
+	if (!schema->rules->nr)
+		return settle(trial, KAPF_PART_RULES);
+	for (size_t i = 0; i < schema->rules->nr; i++) {
+		trial->match.rule = i;
+		if (matches_rule(trial, &schema->rules->rules[i]))
 			return true;
+	}
 	return false;
+}
+
+const struct kapf_flow_schema *
+kapf_explain(const struct kapf_configuration *config,
+	     const struct kapf_digest *digest, kapf_match_fn *tell, void *user)
+{
+	struct trial trial = { .digest = digest, .tell = tell, .user = user };
+
+	for (size_t i = 0; i < config->nr_schemas; i++) {
+		trial.schema = &config->schemas[i];
+		if (matches_schema(&trial))
+			return trial.schema;
+	}
+	return kapf_config_schema(config, KAPF_NAME_CATCH_ALL);
 }
 
 const struct kapf_flow_schema *
 kapf_classify(const struct kapf_configuration *config,
 	      const struct kapf_digest *digest)
 {
-	for (size_t i = 0; i < config->nr_schemas; i++)
-		if (matches_schema(&config->schemas[i], digest))
-			return &config->schemas[i];
-	return kapf_config_schema(config, KAPF_NAME_CATCH_ALL);
+	return kapf_explain(config, digest, NULL, NULL);
 }
