@@ -236,6 +236,12 @@ says "classifies by the device" out "FlowSchema: ocr-pipeline"
 says "with its nominal limit" out "Seats: 1, a list at most 4"
 run kapfctl classify --user somebody --verb list --resource pods --namespace x
 says "a dangling schema matches nothing" out "FlowSchema: global-default"
+run kapfctl explain --as somebody --url /api/v1/namespaces/x/pods
+exits "explains by the device" 0
+says "why a dangling schema does not match" out "loose 600 fails spec.priorityLevelConfiguration missing <none>"
+says "why another does not" out "early 700 fails spec.rules[0].subjects User early User somebody of system:authenticated"
+says "what does" out "global-default 9900 matches spec.rules[0].resourceRules[0] Group system:authenticated <none>"
+says "and what becomes of it" out "PriorityLevel: global-default"
 
 # Requests in flight: 600 * 1 / 256 shares are 3 seats
 

@@ -64,6 +64,28 @@ not() {
 	! "$@"
 }
 
+# The rest runs $kapfctl.
+
+# refuses_to_run TEXT ARGUMENT...
+refuses_to_run() {
+	text=$1
+	shift
+	run "$kapfctl" "$@"
+	exits "wrongly typed: kapfctl $*" 2
+	says "says: $text" err "$text"
+	empty "and prints nothing" out
+}
+
+# prints_json EXPECTED ARGUMENT...: all that is printed, in one line
+prints_json() {
+	expected=$1
+	shift
+	run "$kapfctl" "$@" -o json
+	exits "$*" 0
+	passes "prints $expected" [ "$(tr -d '\n' <"$tmp/out" |
+		tr -s ' ')" = "$expected" ]
+}
+
 finish() {
 	echo "1..$tests"
 	[ "$failures" = 0 ]

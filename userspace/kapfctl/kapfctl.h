@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "inspect.h"
 #include "libkapf.h"
 
 /* A seat-second in the kernel's unit of work. */
@@ -72,6 +73,7 @@ extern const struct command delete_command;
 extern const struct command diff_command;
 extern const struct command dump_command;
 extern const struct command evict_command;
+extern const struct command explain_command;
 extern const struct command get_command;
 extern const struct command lint_command;
 extern const struct command maintain_command;
@@ -271,9 +273,6 @@ int read_queues(struct queues *queues, int fd);
 void free_queues(struct queues *queues);
 int read_sessions(struct kapf_session_info **sessions, size_t *nr, int fd);
 
-/* classify.c */
-bool is_tenant(const char *text);
-
 /* grid.c */
 
 /**
@@ -355,6 +354,118 @@ void user_name(char name[USER_ROOM], uint32_t uid);
 /* sessions.c */
 struct json_object *session_tree(const struct kapf_session_info *session);
 
+/* inquiry.c */
+
+/**
+ * struct inquiry - a request that a command is asked about
+ * @digest: the request and who makes it
+ * @request: the request alone
+ * @store: what is known of its resource
+ */
+struct inquiry {
+	struct kapf_digest digest;
+	const struct kapf_http_request *request;
+	struct kapf_store store;
+};
+
+extern const struct option inquiry_options[];
+#define INQUIRY_BRIEF "f:"
+
+#define INQUIRY_SYNOPSIS \
+"REQUEST:   --url URL [--method METHOD]\n" \
+"           --verb VERB --resource RESOURCE[/SUBRESOURCE] [--api-group GROUP]\n" \
+"               [--subresource NAME] [--namespace NAMESPACE] [--name NAME]\n" \
+"           --verb METHOD --path PATH\n" \
+"WHO:       --user USER [--group GROUP]... [--tenant NAME]\n" \
+"           --as USER [--as-group GROUP]... [--tenant NAME]\n" \
+"STORE:     [--objects N [--object-bytes N]] [--watchers N]\n"
+
+#define INQUIRY_HELP \
+"      --url URL        path and query as in the HTTP request, such as\n" \
+"                       /api/v1/pods?limit=500\n" \
+"      --method METHOD  of HTTP, in capitals; default: GET\n" \
+"      --verb VERB      get, list, watch, create, update, patch, delete,\n" \
+"                       deletecollection or proxy; for a path the HTTP method:\n" \
+"                       get, head, post, put, patch, delete, options, connect or\n" \
+"                       trace\n" \
+"      --api-group GROUP\n" \
+"                       of the resource; default: the core group\n" \
+"      --user USER      who makes it.  A user in neither of the groups\n" \
+"                       system:authenticated and system:unauthenticated is put\n" \
+"                       into the former, as authenticators do; system:anonymous\n" \
+"                       into the latter; a service account into the groups of\n" \
+"                       service accounts, too\n" \
+"      --as USER        as whom it is made, as of kubectl: a service account is in\n" \
+"                       the groups of service accounts unless --as-group names\n" \
+"                       others\n" \
+"      --tenant NAME    of servers that attach for this tenant: the request is in\n" \
+"                       the group kapf:tenant:NAME, and its flow is another one\n" \
+"      --objects N      how many objects of the resource there are, by which a list\n" \
+"                       costs more than a seat; default: the server does not know\n" \
+"      --object-bytes N their average size; default: unknown, taken as 1500000\n" \
+"      --watchers N     watches that a change is sent to; default: 0\n" \
+"  -f, --filename PATH  ask these manifests and the mandatory objects rather than\n" \
+"                       the device's configuration\n" \
+"      --defaults       the same with the default objects of Kubernetes\n"
+
+bool is_tenant(const char *text);
+int ask(const struct command *command, int argc, char **argv,
+	void (*answer)(const struct kapf_configuration *config,
+		       const struct inquiry *inquiry));
+
+/* classify.c */
+
+/**
+ * struct answer - what becomes of a request
+ * @schema: that it matches
+ * @level: of that
+ * @distinguisher: of its flow
+ * @hash: of its flow
+ * @hand: queues that its flow may use, as many as the level says
+ * @work: the seats that it takes
+ * @max_seats: the most that a list takes
+ * @is_long_running: it is not subject to admission
+ */
+struct answer {
+	const struct kapf_flow_schema *schema;
+	const struct kapf_priority_level *level;
+	const char *distinguisher;
+	uint64_t hash;
+	uint32_t hand[KAPF_MAX_HAND_SIZE];
+	struct kapf_work work;
+	unsigned int max_seats;
+	bool is_long_running;
+};
+
+#define ANSWER_KEYS \
+"flow_schema, priority_level, flow_distinguisher, flow_hash,\n" \
+"hand (a list of queues), queues, seats, final_seats, additional_latency_ns,\n" \
+"max_list_seats and long_running (then it is not subject to admission)"
+
+void answer_find(struct answer *answer, const struct kapf_configuration *config,
+		 const struct inquiry *inquiry, kapf_match_fn *tell,
+		 void *user);
+void answer_print(const struct answer *answer);
+struct json_object *answer_tree(const struct answer *answer);
+
+/* source.c */
+
+/**
+ * struct source - which configuration a command is asked about
+ * @manifests: of -f
+ * @defaults: --defaults
+ *
+ * Without both it is that of the device.
+ */
+struct source {
+	struct manifests manifests;
+	bool defaults;
+};
+
+int source_option(struct source *source, int option, const char *value);
+bool source_is_device(const struct source *source);
+struct kapf_configuration *source_read(const struct source *source);
+
 /* table.c */
 
 /* What a table shows where there is nothing. */
@@ -396,10 +507,14 @@ void tree_add(struct json_object *map, const char *key,
 void tree_append(struct json_object *list, struct json_object *value);
 struct json_object *tree_text(const char *text);
 struct json_object *tree_number(uint64_t number);
+struct json_object *tree_bool(bool truth);
 struct json_object *tree_decimal(const char *digits);
 struct json_object *tree_seat_seconds(uint64_t work);
 struct json_object *tree_time(uint64_t ns);
 void tree_print(struct json_object *tree);
+
+/* words.c */
+char *in_words(struct json_object *value);
 
 /* yaml.c */
 void yaml_write(struct json_object *tree, FILE *to);

@@ -21,6 +21,7 @@ static const struct command *const commands[] = {
 	&get_command,
 	&maintain_command,
 	&classify_command,
+	&explain_command,
 	&dump_command,
 	&status_command,
 	&mode_command,
@@ -32,7 +33,7 @@ static const struct command *const commands[] = {
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
 
 /* Most options that a command has, but for the common ones. */
-#define MAX_OPTIONS 16
+#define MAX_OPTIONS 20
 
 static const struct option program_options[] = {
 	{ "version", no_argument, NULL, 'V' },

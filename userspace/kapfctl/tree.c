@@ -60,6 +60,12 @@ struct json_object *tree_number(uint64_t number)
 	return need(json_object_new_uint64(number));
 }
 
+/* tree_bool() - true or false */
+struct json_object *tree_bool(bool truth)
+{
+	return need(json_object_new_boolean(truth));
+}
+
 /* tree_decimal() - a number with a fraction, which is printed with these digits */
 struct json_object *tree_decimal(const char *digits)
 {
