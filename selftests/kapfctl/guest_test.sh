@@ -431,6 +431,45 @@ says "the same as JSON" out '"tenant": "team-a.example",'
 exec 3>&-
 wait
 
+# What queues cost and buy, with the present seats; a second is measured.
+
+run kapfctl tradeoff tiny
+exits "tradeoff" 0
+says "has the current seats" out "Seats: 3"
+says "the level's queues" out "Queues 4 8 4"
+says "without requests assumes a time" out "Service: 100ms, assumed"
+
+# while_served: until some time after a request has been granted
+while_served() {
+	until grep -q verdict "$tmp/held"; do
+		sleep 0.01
+	done
+	sleep 0.3
+}
+
+# serve: one time after another, requests that are held for 0.3 s
+serve() {
+	while [ -e "$tmp/serve" ]; do
+		: >"$tmp/held"
+		while_served | hold web alice get 2 >"$tmp/held"
+	done
+}
+
+: >"$tmp/serve"
+serve &
+server=$!
+tries=10
+until run kapfctl tradeoff tiny -o json &&
+	grep -q '"service_is": "measured"' "$tmp/out" || [ "$tries" = 0 ]; do
+	tries=$((tries - 1))
+done
+rm "$tmp/serve"
+wait "$server"
+says "else measures it" out '"service_is": "measured"'
+service=$(sed -n 's/.*"service_ns": \([0-9]*\),.*/\1/p' "$tmp/out")
+passes "requests that take 0.3 s take $service ns" [ "$service" -gt 75000000 ]
+passes "and no longer" [ "$service" -lt 5000000000 ]
+
 odd=$(printf 'J\303\266rg,\\\303\033[1m')
 passes "a request of a strange user" hold_requests 1 web "$odd" get 1
 run kapfctl status

@@ -55,13 +55,13 @@ dry_run() {
 
 run "$kapfctl" --help
 exits "--help is done" 0
-for command in apply lint diff replace delete get maintain mode classify explain dump status odds sessions evict; do
+for command in apply lint diff replace delete get maintain mode classify explain dump status odds tradeoff sessions evict; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
-for command in apply lint diff replace delete get maintain mode classify explain dump status odds sessions evict; do
+for command in apply lint diff replace delete get maintain mode classify explain dump status odds tradeoff sessions evict; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"

@@ -120,35 +120,13 @@ void grid_time(struct grid *grid, uint64_t ns)
  * grid_duration() - add a cell with a duration
  * @grid: where
  * @ns: the duration
- *
- * As Go writes it: 0s, 1.5ms, 1h0m2.5s.
  */
 void grid_duration(struct grid *grid, uint64_t ns)
 {
-	unsigned int seconds = ns / NSEC_PER_SEC;
-	char fraction[16], hours[16] = "", minutes[16] = "";
+	char text[DURATION_ROOM];
 
-	if (!ns) {
-		grid_cell(grid, "0s");
-	} else if (ns < 1000) {
-		grid_cell(grid, "%uns", (unsigned int)ns);
-	} else if (ns < 1000000) {
-		format_fraction(fraction, ns % 1000, 3);
-		grid_cell(grid, "%u%s\u00b5s", (unsigned int)(ns / 1000),
-			  fraction);
-	} else if (!seconds) {
-		format_fraction(fraction, ns % 1000000, 6);
-		grid_cell(grid, "%u%sms", (unsigned int)(ns / 1000000),
-			  fraction);
-	} else {
-		format_fraction(fraction, ns % NSEC_PER_SEC, 9);
-		if (seconds >= 3600)
-			sprintf(hours, "%uh", seconds / 3600);
-		if (seconds >= 60)
-			sprintf(minutes, "%um", seconds / 60 % 60);
-		grid_cell(grid, "%s%s%u%ss", hours, minutes, seconds % 60,
-			  fraction);
-	}
+	format_duration(text, ns);
+	grid_cell(grid, "%s", text);
 }
 
 /**

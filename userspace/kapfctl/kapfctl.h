@@ -82,6 +82,7 @@ extern const struct command odds_command;
 extern const struct command replace_command;
 extern const struct command sessions_command;
 extern const struct command status_command;
+extern const struct command tradeoff_command;
 
 /* main.c */
 int next_option(const struct command *command, int argc, char **argv);
@@ -342,6 +343,10 @@ struct json_object *level_object(const struct kapf_priority_level *level);
 struct json_object *schema_object(const struct kapf_flow_schema *schema);
 struct json_object *list_of(struct json_object *items);
 
+/* odds.c */
+long double odds(unsigned int hand, unsigned int queues,
+		 unsigned int elephants);
+
 /* process.c */
 
 /* Room for the command of a process, and for the name of a user. */
@@ -479,8 +484,9 @@ bool table_print(struct libscols_table *table);
 
 /* text.c */
 
-/* Room for a point in time as text. */
+/* Room for a point in time, and for a duration, as text. */
 #define TIME_ROOM 64
+#define DURATION_ROOM 64
 
 /* Room for a period as text. */
 #define PERIOD_ROOM 16
@@ -498,6 +504,8 @@ void format_period(char text[PERIOD_ROOM],
 void format_time(char text[TIME_ROOM], uint64_t ns);
 void format_age(char text[AGE_ROOM], uint64_t ns);
 uint64_t time_now(clockid_t clock);
+void format_duration(char text[DURATION_ROOM], uint64_t ns);
+bool parse_duration(const char *text, uint64_t *ns);
 
 /* tree.c */
 struct json_object *tree_map(void);

@@ -28,6 +28,7 @@ static const struct command *const commands[] = {
 	&sessions_command,
 	&evict_command,
 	&odds_command,
+	&tradeoff_command,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))

@@ -46,18 +46,24 @@ static long double choose(unsigned int n, unsigned int k)
 	return sets;
 }
 
-/*
+/**
+ * odds() - how likely it is that a light flow has no queue for itself
+ * @hand: queues in a hand
+ * @queues: of the level, at least as many
+ * @elephants: heavy flows
+ *
  * One elephant after the other takes its hand.  What is known before and after is
  * how likely it is that so many queues of the mouse's are left; an elephant takes
  * some of them as often as there are hands with these and others.  All that is
  * added up is positive, so that no digits cancel out.
+ *
+ * Return: a probability.
  */
-static long double odds(const struct question *question, unsigned int elephants)
+long double odds(unsigned int hand, unsigned int queues, unsigned int elephants)
 {
 	long double takes[KAPF_HAND_MAX + 1][KAPF_HAND_MAX + 1];
 	long double left[KAPF_HAND_MAX + 1] = { 0 };
-	long double hands = choose(question->queues, question->hand);
-	const unsigned int hand = question->hand, queues = question->queues;
+	long double hands = choose(queues, hand);
 	unsigned int from, to;
 
 	for (from = 0; from <= hand; from++)
@@ -79,7 +85,8 @@ static long double odds(const struct question *question, unsigned int elephants)
 static void format_odds(char text[ODDS_ROOM], const struct question *question,
 			unsigned int elephants)
 {
-	snprintf(text, ODDS_ROOM, "%#.*Lg", DIGITS, odds(question, elephants));
+	snprintf(text, ODDS_ROOM, "%#.*Lg", DIGITS,
+		 odds(question->hand, question->queues, elephants));
 }
 
 static void print_odds(const struct question *question)

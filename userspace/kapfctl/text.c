@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Text: the characters of what clients chose, and points in time.
+ * Text: the characters of what clients chose, points in time, and durations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,4 +170,69 @@ uint64_t time_now(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+/**
+ * format_duration() - a duration as Go writes it: 0s, 1.5ms, 1h0m2.5s
+ * @text: out
+ * @ns: the duration
+ */
+void format_duration(char text[DURATION_ROOM], uint64_t ns)
+{
+	uintmax_t seconds = ns / NSEC_PER_SEC;
+	char fraction[16], hours[24] = "", minutes[8] = "";
+
+	if (!ns) {
+		strcpy(text, "0s");
+	} else if (ns < 1000) {
+		sprintf(text, "%uns", (unsigned int)ns);
+	} else if (ns < 1000000) {
+		format_fraction(fraction, ns % 1000, 3);
+		sprintf(text, "%u%s\u00b5s", (unsigned int)(ns / 1000),
+			fraction);
+	} else if (!seconds) {
+		format_fraction(fraction, ns % 1000000, 6);
+		sprintf(text, "%u%sms", (unsigned int)(ns / 1000000),
+			fraction);
+	} else {
+		format_fraction(fraction, ns % NSEC_PER_SEC, 9);
+		if (seconds >= 3600)
+			sprintf(hours, "%juh", seconds / 3600);
+		if (seconds >= 60)
+			sprintf(minutes, "%um", (unsigned int)(seconds / 60 % 60));
+		sprintf(text, "%s%s%u%ss", hours, minutes,
+			(unsigned int)(seconds % 60), fraction);
+	}
+}
+
+/**
+ * parse_duration() - a duration as people type it
+ * @text: a decimal number and ns, us, ms or s
+ * @ns: out
+ *
+ * Return: false for any other text, and for less than 1 ns or more than an hour.
+ */
+bool parse_duration(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {
+		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
+	};
+	size_t i, len = strspn(text, "0123456789.");
+	double number;
+	char *end;
+
+	number = strtod(text, &end);
+	if (!len || end != text + len)
+		return false;
+	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(end, units[i].name))
+			continue;
+		number *= units[i].ns;
+		*ns = number;
+		return number >= 1 && number <= 3600 * 1e9;
+	}
+	return false;
 }
