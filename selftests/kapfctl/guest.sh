@@ -61,6 +61,15 @@ generation() {
 	kapfctl status | sed -n 's/^Generation: *//p'
 }
 
+# start_hold ARGUMENT...: hold, in the background, until release
+start_hold() {
+	rm -f "$tmp/fifo"
+	mkfifo "$tmp/fifo"
+	hold "$@" <"$tmp/fifo" >"$tmp/held" 2>&1 &
+	holder=$!
+	exec 3>"$tmp/fifo"
+}
+
 # hold_requests GRANTED SERVER USER VERB COUNT [WAITING]: in the background, until
 # release; returns when the server is attached, so many are granted and the others
 # wait, or would
@@ -68,11 +77,7 @@ hold_requests() {
 	granted=$1
 	waiting=${6:-$(($5 - $1))}
 	shift
-	rm -f "$tmp/fifo"
-	mkfifo "$tmp/fifo"
-	hold "$1" "$2" "$3" "$4" <"$tmp/fifo" >"$tmp/held" 2>&1 &
-	holder=$!
-	exec 3>"$tmp/fifo"
+	start_hold "$1" "$2" "$3" "$4"
 	tries=100
 	until [ "$(grep -c '^verdict 1$' "$tmp/held")" = "$granted" ] &&
 		kapfctl status >"$tmp/status" &&

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hold SERVER USER VERB COUNT: a server that admits COUNT requests of one user at
- * once, which wait as long as they may, and holds them until its stdin ends.
+ * hold SERVER USER VERB COUNT [MS]: a server that admits COUNT requests of one user
+ * at once, which wait for MS, or as long as they may, and holds them until its stdin
+ * ends.
  *
  * The requests are for the pod "x,y" of the namespace "ns".  Prints a line with
  * the verdict for each as it comes, and at the end "finished" for each that it
@@ -30,6 +31,7 @@ static struct kapf_digest digest = {
 };
 
 static struct kapf_session *session;
+static uint64_t max_wait = KAPF_MAX_WAIT_NS;
 
 /* Closed, that is locked, until the input ends. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -40,7 +42,7 @@ static void *hold(void *unused)
 	int ret;
 
 	(void)unused;
-	ret = kapf_admit(session, &digest, NULL, KAPF_MAX_WAIT_NS, &ticket);
+	ret = kapf_admit(session, &digest, NULL, max_wait, &ticket);
 	if (ret < 0)
 		printf("error %s\n", strerror(-ret));
 	else
@@ -63,14 +65,16 @@ int main(int argc, char **argv)
 	pthread_t *threads;
 	int i, count;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: hold SERVER USER VERB COUNT\n");
+	if (argc != 5 && argc != 6) {
+		fprintf(stderr, "usage: hold SERVER USER VERB COUNT [MS]\n");
 		return 2;
 	}
 	server.name = argv[1];
 	digest.user = argv[2];
 	digest.verb = argv[3];
 	count = atoi(argv[4]);
+	if (argc == 6)
+		max_wait = atoi(argv[5]) * 1000000ULL;
 	if (kapf_session_open(&session, &server, &err) < 0) {
 		fprintf(stderr, "hold: %s\n", err.text);
 		return 1;

@@ -55,13 +55,13 @@ dry_run() {
 
 run "$kapfctl" --help
 exits "--help is done" 0
-for command in apply lint diff replace delete get maintain mode classify explain dump status odds tradeoff sessions evict; do
+for command in apply lint diff replace delete get describe maintain mode classify explain dump status odds tradeoff sessions evict; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
-for command in apply lint diff replace delete get maintain mode classify explain dump status odds tradeoff sessions evict; do
+for command in apply lint diff replace delete get describe maintain mode classify explain dump status odds tradeoff sessions evict; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"
@@ -99,6 +99,8 @@ for period in 99ms 601s 10 5m -1s s '' 0x1s 4294967396ms; do
 		--adjustment-period="$period"
 done
 refuses_to_run 'say what to get' get
+refuses_to_run 'say what to describe' describe
+refuses_to_run '"pods" is no kind of object' describe pods
 refuses_to_run '"pods" is no kind of object: must be prioritylevels, flowschemas or all' get pods
 for type in '' p pods. flow flowschemass flowschemas. flowschemas.v1 fs.apps \
 	fs.v2.flowcontrol.apiserver.k8s.io .flowcontrol.apiserver.k8s.io; do
@@ -206,7 +208,7 @@ refuses_to_run "option requires an argument -- 'o'" status -o
 
 for command in "apply --defaults" "apply --defaults --dry-run=server" \
 	"delete fs x --dry-run" "replace -f $manifests/ocr-batch.yaml" \
-	maintain "maintain --dry-run" "get fs" "dump requests" "dump queues" \
+	maintain "maintain --dry-run" "get fs" "describe all" "dump requests" "dump queues" \
 	status "classify --user alice --verb get --path /" sessions "evict 1"; do
 	# shellcheck disable=SC2086
 	run "$kapfctl" --device "$tmp/none" $command

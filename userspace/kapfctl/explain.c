@@ -11,6 +11,9 @@
 
 #include "kapfctl.h"
 
+/* Of a long list, so many elements are shown in the table. */
+#define MAX_SHOWN 8
+
 /* Room for spec.rules[N].nonResourceRules[N].nonResourceURLs. */
 #define FIELD_ROOM 128
 
@@ -197,8 +200,8 @@ comparison_tree(const struct comparison *comparison)
 static void add_row(struct libscols_table *table,
 		    const struct comparison *comparison)
 {
-	char *wanted = in_words(comparison->wanted);
-	char *found = in_words(comparison->found);
+	char *wanted = in_words(comparison->wanted, MAX_SHOWN);
+	char *found = in_words(comparison->found, MAX_SHOWN);
 	char precedence[16];
 
 	snprintf(precedence, sizeof(precedence), "%u",

@@ -71,6 +71,7 @@ extern const struct command apply_command;
 extern const struct command classify_command;
 extern const struct command delete_command;
 extern const struct command diff_command;
+extern const struct command describe_command;
 extern const struct command dump_command;
 extern const struct command evict_command;
 extern const struct command explain_command;
@@ -522,7 +523,8 @@ struct json_object *tree_time(uint64_t ns);
 void tree_print(struct json_object *tree);
 
 /* words.c */
-char *in_words(struct json_object *value);
+char *in_words(struct json_object *value, size_t most);
+void print_rules(struct json_object *rules);
 
 /* yaml.c */
 void yaml_write(struct json_object *tree, FILE *to);

@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
 	&delete_command,
 	&lint_command,
 	&get_command,
+	&describe_command,
 	&maintain_command,
 	&classify_command,
 	&explain_command,

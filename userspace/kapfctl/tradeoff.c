@@ -278,7 +278,8 @@ static struct json_object *level_tree(const struct level *level)
 
 /*
  * Little's law: where so many requests are in execution, and so many begin in a
- * second, each is served for the quotient of the two.  Return: 0 or -1.
+ * second, each is served for the quotient of the two.  Those that have no seats
+ * have not been dispatched.  Return: 0 or -1.
  */
 static int measure(struct level *level, uint32_t id, int fd)
 {
@@ -294,7 +295,8 @@ static int measure(struct level *level, uint32_t id, int fd)
 			nanosleep(&pause, NULL);
 		ret = read_state(&state, fd);
 		stats = level_stats(&state, id);
-		executing += stats->executing_requests;
+		executing += stats->executing_requests -
+			     stats->passing_requests;
 		begun = i ? begun : stats->dispatched;
 		time = i ? time : state.stats.time;
 		if (i == SAMPLES && stats->dispatched > begun && executing) {

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kapfctl describe: all that there is to say of levels and schemas: what they
+ * are, how they fare, and what the requests that they refuse ask for.
+ */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <json-c/json.h>
+
+#include "kapfctl.h"
+
+/* Why requests were refused, as kube-apiserver's metrics name it. */
+enum reason {
+	QUEUE_FULL,
+	CONCURRENCY_LIMIT,
+	TIME_OUT,
+	CANCELLED,
+	NR_REASONS,
+};
+
+static const char *const reason_names[] = {
+	[QUEUE_FULL] = "queue-full",
+	[CONCURRENCY_LIMIT] = "concurrency-limit",
+	[TIME_OUT] = "time-out",
+	[CANCELLED] = "cancelled",
+};
+
+#define MAX_FIGURES 20
+
+/* Sections of figures */
+#define SEATS "Seats"
+#define DEMAND "Demand for seats until they were last adjusted"
+#define REQUESTS "Requests"
+
+/**
+ * struct figure - a number that the kernel keeps
+ * @section: that it is shown in
+ * @label: for people
+ * @key: for programs
+ * @value: the number
+ * @is_fixed: it has 32 bits of fraction
+ */
+struct figure {
+	const char *section;
+	const char *label;
+	const char *key;
+	uint64_t value;
+	bool is_fixed;
+};
+
+static size_t level_figures(struct figure figures[MAX_FIGURES],
+			    const struct kapf_level_stats *stats)
+{
+	const struct figure list[] = {
+		{ SEATS, "Nominal", "nominal_seats",
+		  stats->nominal_seats, false },
+		{ SEATS, "Least", "min_seats", stats->min_seats, false },
+		{ SEATS, "Most", "max_seats", stats->max_seats, false },
+		{ SEATS, "Current", "current_seats",
+		  stats->current_seats, false },
+		{ SEATS, "In use", "seats_in_use", stats->seats_in_use, false },
+		{ SEATS, "Waited for", "waiting_seats",
+		  stats->waiting_seats, false },
+		{ DEMAND, "Average", "demand_average",
+		  stats->demand_average, true },
+		{ DEMAND, "Deviation", "demand_stdev",
+		  stats->demand_stdev, true },
+		{ DEMAND, "Smoothed", "demand_smoothed",
+		  stats->demand_smoothed, true },
+		{ DEMAND, "High watermark", "demand_high_watermark",
+		  stats->demand_high_watermark, false },
+		{ DEMAND, "Target", "target_seats", stats->target_seats, true },
+		{ REQUESTS, "Executing", "executing_requests",
+		  stats->executing_requests, false },
+		{ REQUESTS, "Passing", "passing_requests",
+		  stats->passing_requests, false },
+		{ REQUESTS, "Lingering", "lingering_requests",
+		  stats->lingering_requests, false },
+		{ REQUESTS, "Waiting", "waiting_requests",
+		  stats->waiting_requests, false },
+		{ REQUESTS, "Active queues", "active_queues",
+		  stats->active_queues, false },
+		{ REQUESTS, "Dispatched", "dispatched",
+		  stats->dispatched, false },
+		{ REQUESTS, "Too wide", "no_accommodation",
+		  stats->no_accommodation, false },
+	};
+
+	memcpy(figures, list, sizeof(list));
+	return sizeof(list) / sizeof(*list);
+}
+
+static size_t schema_figures(struct figure figures[MAX_FIGURES],
+			     const struct kapf_schema_stats *stats)
+{
+	const struct figure list[] = {
+		{ SEATS, "In use", "seats_in_use", stats->seats_in_use, false },
+		{ SEATS, "Waited for", "waiting_seats",
+		  stats->waiting_seats, false },
+		{ REQUESTS, "Executing", "executing_requests",
+		  stats->executing_requests, false },
+		{ REQUESTS, "Passing", "passing_requests",
+		  stats->passing_requests, false },
+		{ REQUESTS, "Waiting", "waiting_requests",
+		  stats->waiting_requests, false },
+		{ REQUESTS, "Dispatched", "dispatched",
+		  stats->dispatched, false },
+	};
+
+	memcpy(figures, list, sizeof(list));
+	return sizeof(list) / sizeof(*list);
+}
+
+/**
+ * struct refusals - requests that were refused
+ * @level: that refused them
+ * @stats: of that
+ * @nr: for each reason, how many
+ * @observed: how many would have been, in mode observe
+ */
+struct refusals {
+	const struct kapf_priority_level *level;
+	const struct kapf_level_stats *stats;
+	uint64_t nr[NR_REASONS];
+	uint64_t observed[NR_REASONS];
+};
+
+/* What is there; all begins at the same column. */
+__attribute__((format(printf, 3, 4)))
+static void say(int indent, const char *label, const char *format, ...)
+{
+	va_list args;
+	int width = printf("%*s%s:", indent, "", label);
+
+	printf("%*s", width < 20 ? 20 - width : 1, "");
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+}
+
+static void print_figures(const struct figure *figures, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (!i || strcmp(figures[i].section, figures[i - 1].section))
+			printf("%s:\n", figures[i].section);
+		if (figures[i].is_fixed)
+			say(2, figures[i].label, "%.3f",
+			    figures[i].value / 0x1p32);
+		else
+			say(2, figures[i].label, "%ju",
+			    (uintmax_t)figures[i].value);
+	}
+}
+
+static void add_figures(struct json_object *tree, const struct figure *figures,
+			size_t nr)
+{
+	char digits[32];
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		snprintf(digits, sizeof(digits), "%.6f",
+			 figures[i].value / 0x1p32);
+		tree_add(tree, figures[i].key,
+			 figures[i].is_fixed ? tree_decimal(digits) :
+					       tree_number(figures[i].value));
+	}
+}
+
+static const char *asked_by_limit(const struct kapf_priority_level *level)
+{
+	if (level->type == KAPF_LEVEL_QUEUE)
+		return "the servers, which did not want these requests queued";
+	if (!strcmp(level->name, "catch-all"))
+		return "another schema: one for these requests, which no other matches";
+	return "queues (limitResponse Queue), or more seats (nominalConcurrencyShares)";
+}
+
+static const char *asked_by_time_out(const struct kapf_level_stats *stats)
+{
+	if (stats->current_seats < stats->nominal_seats)
+		return "more seats, so lend fewer (lendablePercent), not longer queues";
+	if (stats->current_seats >= stats->max_seats)
+		return "more seats (more shares, or borrowingLimitPercent), not longer queues";
+	return "more seats (nominalConcurrencyShares), not longer queues";
+}
+
+/* What would have been needed instead. */
+static const char *asked_by(const struct refusals *refusals, enum reason reason)
+{
+	switch (reason) {
+	case QUEUE_FULL:
+		return "longer queues (queueLengthLimit), or a larger handSize for a heavy flow";
+	case CONCURRENCY_LIMIT:
+		return asked_by_limit(refusals->level);
+	case TIME_OUT:
+		return asked_by_time_out(refusals->stats);
+	default:
+		return "shorter waits, so more seats, if clients gave up; else nothing";
+	}
+}
+
+static void print_refusals(const struct refusals *refusals)
+{
+	enum reason reason;
+
+	printf("Rejected:\n");
+	for (reason = 0; reason < NR_REASONS; reason++) {
+		uintmax_t nr = refusals->nr[reason];
+		uintmax_t observed = refusals->observed[reason];
+
+		if (observed)
+			say(2, reason_names[reason],
+			    "%ju, and in mode observe %ju; asks for %s", nr,
+			    observed, asked_by(refusals, reason));
+		else if (nr)
+			say(2, reason_names[reason], "%ju; asks for %s", nr,
+			    asked_by(refusals, reason));
+		else
+			say(2, reason_names[reason], "0");
+	}
+}
+
+static struct json_object *refusals_tree(const struct refusals *refusals)
+{
+	struct json_object *list = tree_list();
+	enum reason reason;
+
+	for (reason = 0; reason < NR_REASONS; reason++) {
+		uint64_t nr = refusals->nr[reason];
+		uint64_t observed = refusals->observed[reason];
+		struct json_object *tree = tree_map();
+
+		tree_add(tree, "reason", tree_text(reason_names[reason]));
+		tree_add(tree, "requests", tree_number(nr));
+		tree_add(tree, "observed_requests", tree_number(observed));
+		tree_add(tree, "asks_for", nr || observed ?
+			 tree_text(asked_by(refusals, reason)) : NULL);
+		tree_append(list, tree);
+	}
+	return list;
+}
+
+static struct refusals level_refusals(const struct kapf_priority_level *level,
+				      const struct kapf_level_stats *stats)
+{
+	return (struct refusals){
+		.level = level,
+		.stats = stats,
+		.nr = {
+			[QUEUE_FULL] = stats->rejected_queue_full,
+			[CONCURRENCY_LIMIT] = stats->rejected_concurrency_limit,
+			[TIME_OUT] = stats->rejected_time_out,
+			[CANCELLED] = stats->rejected_cancelled,
+		},
+		.observed = {
+			[QUEUE_FULL] = stats->observed.queue_full,
+			[CONCURRENCY_LIMIT] = stats->observed.concurrency_limit,
+			[TIME_OUT] = stats->observed.time_out,
+			[CANCELLED] = stats->observed.cancelled,
+		},
+	};
+}
+
+/* The schemas that lead to a level. */
+static struct json_object *
+schemas_of(const struct kapf_configuration *config, const char *level)
+{
+	struct json_object *list = tree_list();
+	size_t i;
+
+	for (i = 0; i < config->nr_schemas; i++)
+		if (!strcmp(config->schemas[i].level, level))
+			tree_append(list, tree_text(config->schemas[i].name));
+	return list;
+}
+
+static void print_type(const struct kapf_priority_level *level)
+{
+	if (level->type == KAPF_LEVEL_EXEMPT)
+		say(0, "Type", "Exempt");
+	else if (level->type == KAPF_LEVEL_REJECT)
+		say(0, "Type", "Limited, Reject");
+	else
+		say(0, "Type", "Limited, Queue: %u queue%s of %u request%s, %u of them for a flow",
+		    level->queues, plural(level->queues),
+		    level->queue_length_limit,
+		    plural(level->queue_length_limit), level->hand_size);
+	say(0, "Shares", "%u", level->nominal_shares);
+	say(0, "Lends", "%u%%", level->lendable_percent);
+	if (level->borrowing_limit_percent == KAPF_BORROWING_UNLIMITED)
+		say(0, "Borrows", "without limit");
+	else
+		say(0, "Borrows", "%u%%", level->borrowing_limit_percent);
+}
+
+static void print_level(const struct state *state,
+			const struct kapf_priority_level *level)
+{
+	const struct kapf_level_stats *stats = level_stats(state, level->id);
+	const struct refusals refusals = level_refusals(level, stats);
+	struct json_object *schemas = schemas_of(state->config, level->name);
+	char *words = in_words(schemas, SIZE_MAX);
+	struct figure figures[MAX_FIGURES];
+
+	say(0, "Name", "%s", level->name);
+	print_type(level);
+	say(0, "FlowSchemas", "%s", *words ? words : NONE);
+	print_figures(figures, level_figures(figures, stats));
+	print_refusals(&refusals);
+	if (level->type != KAPF_LEVEL_EXEMPT)
+		say(0, "Retry-After", "%u s", stats->retry_after);
+	free(words);
+	json_object_put(schemas);
+}
+
+static struct json_object *level_tree(const struct state *state,
+				      const struct kapf_priority_level *level)
+{
+	const struct kapf_level_stats *stats = level_stats(state, level->id);
+	const struct refusals refusals = level_refusals(level, stats);
+	struct json_object *tree = tree_map();
+	struct figure figures[MAX_FIGURES];
+
+	tree_add(tree, "object", level_object(level));
+	tree_add(tree, "flow_schemas", schemas_of(state->config, level->name));
+	add_figures(tree, figures, level_figures(figures, stats));
+	tree_add(tree, "rejections", refusals_tree(&refusals));
+	tree_add(tree, "retry_after_s", level->type == KAPF_LEVEL_EXEMPT ?
+		 NULL : tree_number(stats->retry_after));
+	return tree;
+}
+
+static struct refusals schema_refusals(const struct state *state,
+				       const struct kapf_priority_level *level,
+				       const struct kapf_schema_stats *stats)
+{
+	return (struct refusals){
+		.level = level,
+		.stats = level_stats(state, stats->level),
+		.nr = {
+			[QUEUE_FULL] = stats->rejected_queue_full,
+			[CONCURRENCY_LIMIT] = stats->rejected_concurrency_limit,
+			[TIME_OUT] = stats->rejected_time_out,
+			[CANCELLED] = stats->rejected_cancelled,
+		},
+		.observed = {
+			[QUEUE_FULL] = stats->observed.queue_full,
+			[CONCURRENCY_LIMIT] = stats->observed.concurrency_limit,
+			[TIME_OUT] = stats->observed.time_out,
+			[CANCELLED] = stats->observed.cancelled,
+		},
+	};
+}
+
+/* Are these requests of a schema at a level that it does not lead to any more? */
+static bool drains(const struct kapf_schema_stats *stats, const char *schema)
+{
+	return stats->flags & KAPF_STATS_DRAINING &&
+	       !strcmp(stats->name, schema);
+}
+
+static struct json_object *draining_of(const struct state *state,
+				       const char *schema)
+{
+	struct json_object *list = tree_list();
+	uint32_t i;
+
+	for (i = 0; i < state->stats.nr_schemas; i++) {
+		const struct kapf_schema_stats *stats = &state->schemas[i];
+		struct json_object *tree;
+
+		if (!drains(stats, schema))
+			continue;
+		tree = tree_map();
+		tree_add(tree, "priority_level",
+			 tree_text(level_stats(state, stats->level)->name));
+		tree_add(tree, "executing_requests",
+			 tree_number(stats->executing_requests));
+		tree_add(tree, "waiting_requests",
+			 tree_number(stats->waiting_requests));
+		tree_append(list, tree);
+	}
+	return list;
+}
+
+static const char *flows_of(const struct kapf_flow_schema *schema)
+{
+	static const char *const methods[] = {
+		[KAPF_BY_NONE] = "all its requests are one flow",
+		[KAPF_BY_USER] = "each user's (ByUser)",
+		[KAPF_BY_NAMESPACE] = "each namespace's (ByNamespace)",
+	};
+
+	return methods[schema->distinguisher];
+}
+
+static void print_draining(const struct state *state, const char *schema)
+{
+	uint32_t i;
+
+	for (i = 0; i < state->stats.nr_schemas; i++) {
+		const struct kapf_schema_stats *stats = &state->schemas[i];
+
+		if (drains(stats, schema))
+			say(0, "Drains", "%u executing and %u waiting requests of the level %s",
+			    stats->executing_requests, stats->waiting_requests,
+			    level_stats(state, stats->level)->name);
+	}
+}
+
+static void print_schema(const struct state *state,
+			 const struct kapf_flow_schema *schema)
+{
+	const struct kapf_priority_level *level =
+		kapf_config_level(state->config, schema->level);
+	const struct kapf_schema_stats *stats = schema_stats(state, schema->id);
+	struct json_object *rules = need(json_tokener_parse(schema->rules_json));
+	struct refusals refusals = schema_refusals(state, level, stats);
+	struct figure figures[MAX_FIGURES];
+
+	say(0, "Name", "%s", schema->name);
+	say(0, "PriorityLevel", "%s%s", schema->level, schema->dangling ?
+	    ", which does not exist: the schema matches nothing" : "");
+	say(0, "Precedence", "%u", schema->precedence);
+	say(0, "Flows", "%s", flows_of(schema));
+	printf("Rules:\n");
+	print_rules(rules);
+	json_object_put(rules);
+	if (!level)
+		return;
+	print_figures(figures, schema_figures(figures, stats));
+	print_refusals(&refusals);
+	print_draining(state, schema->name);
+}
+
+static struct json_object *schema_tree(const struct state *state,
+				       const struct kapf_flow_schema *schema)
+{
+	const struct kapf_priority_level *level =
+		kapf_config_level(state->config, schema->level);
+	const struct kapf_schema_stats *stats = schema_stats(state, schema->id);
+	struct refusals refusals = schema_refusals(state, level, stats);
+	struct json_object *tree = tree_map();
+	struct figure figures[MAX_FIGURES];
+
+	tree_add(tree, "object", schema_object(schema));
+	tree_add(tree, "dangling", tree_bool(schema->dangling));
+	add_figures(tree, figures, schema_figures(figures, stats));
+	tree_add(tree, "rejections", refusals_tree(&refusals));
+	tree_add(tree, "draining", draining_of(state, schema->name));
+	return tree;
+}
+
+static void next_one(bool *is_first)
+{
+	if (!*is_first)
+		printf("\n");
+	*is_first = false;
+}
+
+static void print(const struct state *state, const struct selection *wanted)
+{
+	const struct kapf_configuration *config = state->config;
+	bool is_first = true;
+	size_t i;
+
+	for (i = 0; i < config->nr_levels; i++) {
+		if (!is_selected(wanted, LEVEL, config->levels[i].name))
+			continue;
+		next_one(&is_first);
+		print_level(state, &config->levels[i]);
+	}
+	for (i = 0; i < config->nr_schemas; i++) {
+		if (!is_selected(wanted, SCHEMA, config->schemas[i].name))
+			continue;
+		next_one(&is_first);
+		print_schema(state, &config->schemas[i]);
+	}
+}
+
+static void print_trees(const struct state *state,
+			const struct selection *wanted)
+{
+	const struct kapf_configuration *config = state->config;
+	struct json_object *list = tree_list();
+	size_t i;
+
+	for (i = 0; i < config->nr_levels; i++)
+		if (is_selected(wanted, LEVEL, config->levels[i].name))
+			tree_append(list, level_tree(state, &config->levels[i]));
+	for (i = 0; i < config->nr_schemas; i++)
+		if (is_selected(wanted, SCHEMA, config->schemas[i].name))
+			tree_append(list, schema_tree(state,
+						      &config->schemas[i]));
+	tree_print(list);
+}
+
+static int describe(const struct selection *wanted)
+{
+	int fd = open_control(O_RDONLY), status = REFUSED;
+	struct state state;
+
+	if (fd < 0)
+		return REFUSED;
+	if (read_state(&state, fd) == 0) {
+		if (output_format)
+			print_trees(&state, wanted);
+		else
+			print(&state, wanted);
+		if (!complain_of_missing(wanted, state.config))
+			status = DONE;
+	}
+	free_state(&state);
+	close(fd);
+	return status;
+}
+
+static int describe_main(int argc, char **argv)
+{
+	struct selection wanted = { .nr = 0 };
+	int status;
+
+	next_option(&describe_command, argc, argv);
+	if (optind == argc)
+		return usage_error(&describe_command,
+				   "say what to describe: prioritylevels, flowschemas or all");
+	status = select_objects(&describe_command, &wanted, argv + optind,
+				argc - optind);
+	if (status == DONE)
+		status = describe(&wanted);
+	free(wanted.all);
+	return status;
+}
+
+const struct command describe_command = {
+	.name = "describe",
+	.summary = "all about priority levels or flow schemas",
+	.help =
+"usage: kapfctl describe KIND [NAME]... [-o json]\n"
+"       kapfctl describe KIND/NAME... [-o json]\n"
+"\n"
+"Shows what a level is, its seats and the bounds between which they move, the\n"
+"demand by which they do, its requests, those that it has refused, by reason, with\n"
+"what would have been needed instead, and what a client refused now would be told.\n"
+"Of a schema: its rules in words, and likewise.  Kinds as of kapfctl get.\n"
+"\n"
+"With -o, a list of objects.  Of a level: object (as kapfctl get has it),\n"
+"flow_schemas (that lead to it), nominal_seats, min_seats, max_seats,\n"
+"current_seats, seats_in_use, waiting_seats, demand_average, demand_stdev,\n"
+"demand_smoothed, demand_high_watermark and target_seats (of the last period, in\n"
+"seats), executing_requests, passing_requests (of these: without seats, in modes\n"
+"observe and off), lingering_requests, waiting_requests, active_queues,\n"
+"dispatched, no_accommodation (times that seats were free, but too few for the\n"
+"next request), rejections and retry_after_s (null: never).  Of a schema: object,\n"
+"dangling, seats_in_use, waiting_seats, executing_requests, passing_requests,\n"
+"waiting_requests, dispatched, rejections and draining, a list of priority_level,\n"
+"executing_requests and waiting_requests: of levels that it led to before.\n"
+"rejections is a list of reason (queue-full, concurrency-limit, time-out or\n"
+"cancelled), requests, observed_requests (that would have been, in mode observe)\n"
+"and asks_for (text; null where there were none).\n",
+	.formats = "json",
+	.main = describe_main,
+};
