@@ -55,20 +55,24 @@ dry_run() {
 
 run "$kapfctl" --help
 exits "--help is done" 0
-for command in apply lint diff replace delete get describe maintain mode classify explain dump status odds tradeoff sessions evict; do
+for command in apply lint diff replace delete get describe maintain mode classify \
+	explain dump status odds tradeoff sessions evict completion; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
-for command in apply lint diff replace delete get describe maintain mode classify explain dump status odds tradeoff sessions evict; do
+for command in apply lint diff replace delete get describe maintain mode classify \
+	explain dump status odds tradeoff sessions evict completion; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"
 	says "$command --help shows --device" out "--device PATH"
 	empty "$command --help says nothing on stderr" err
 	case $command in
-	diff | maintain | evict) lacks "$command has no -o" out "-o, --output" ;;
+	diff | maintain | evict | completion)
+		lacks "$command has no -o" out "-o, --output"
+		;;
 	*) says "$command --help shows -o" out "-o, --output FORMAT" ;;
 	esac
 done

@@ -215,5 +215,7 @@ const struct command delete_command = {
 	.brief = "f:",
 	.options = options,
 	.formats = "name",
+	.words = "prioritylevels flowschemas all",
+	.names = "",
 	.main = delete_main,
 };

@@ -567,5 +567,7 @@ const struct command describe_command = {
 "cancelled), requests, observed_requests (that would have been, in mode observe)\n"
 "and asks_for (text; null where there were none).\n",
 	.formats = "json",
+	.words = "prioritylevels flowschemas all",
+	.names = "",
 	.main = describe_main,
 };

@@ -533,5 +533,6 @@ const struct command dump_command = {
 "                   api_version, resource, subresource\n",
 	.formats = "json",
 	.options = options,
+	.words = "priority-levels queues requests",
 	.main = dump_main,
 };

@@ -262,5 +262,7 @@ const struct command get_command = {
 "and the LIMITS that borrowing and lending keep it in.  With -o name, prints\n"
 "KIND/NAME.\n",
 	.formats = "json, yaml, wide or name",
+	.words = "prioritylevels flowschemas all",
+	.names = "",
 	.main = get_main,
 };

@@ -54,6 +54,9 @@ enum {
  * @brief: short options, but for the common ones; NULL: none
  * @options: options, but for the common ones, as of getopt_long(3); NULL: none
  * @formats: what -o takes, as in "json, yaml or name"; NULL: there is no -o
+ * @words: what the first argument can be, one after the other; NULL: anything
+ * @names: kind of the objects whose names are arguments; "" for the kind that is
+ *	the first; NULL: none are
  * @main: do it; returns the exit status
  */
 struct command {
@@ -63,12 +66,15 @@ struct command {
 	const char *brief;
 	const struct option *options;
 	const char *formats;
+	const char *words;
+	const char *names;
 	int (*main)(int argc, char **argv);
 };
 
 /* apply.c, classify.c, delete.c, ..., of which apply.c has diff, too */
 extern const struct command apply_command;
 extern const struct command classify_command;
+extern const struct command completion_command;
 extern const struct command delete_command;
 extern const struct command diff_command;
 extern const struct command describe_command;
@@ -86,6 +92,13 @@ extern const struct command status_command;
 extern const struct command tradeoff_command;
 
 /* main.c */
+
+/* Room for the options of a command, the common ones, and their end. */
+#define MAX_OPTIONS 24
+
+const struct command *command_at(size_t index);
+void all_options(const struct command *command,
+		 struct option options[MAX_OPTIONS]);
 int next_option(const struct command *command, int argc, char **argv);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage_error(const struct command *command, const char *format, ...)

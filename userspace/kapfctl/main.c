@@ -30,12 +30,10 @@ static const struct command *const commands[] = {
 	&evict_command,
 	&odds_command,
 	&tradeoff_command,
+	&completion_command,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
-
-/* Most options that a command has, but for the common ones. */
-#define MAX_OPTIONS 20
 
 static const struct option program_options[] = {
 	{ "version", no_argument, NULL, 'V' },
@@ -158,14 +156,25 @@ static void take_format(const struct command *command, const char *format)
 }
 
 /**
- * next_option() - getopt_long(3), of which the common options are done here
- * @command: whose options are read
- * @argc: of @argv
- * @argv: the arguments, with a name for messages before them
+ * command_at() - the commands, one after the other
+ * @index: 0: what stands before a command
  *
- * Return: the next option that is not common, or -1.
+ * Return: NULL: there are no more.
  */
-int next_option(const struct command *command, int argc, char **argv)
+const struct command *command_at(size_t index)
+{
+	if (!index)
+		return &program;
+	return index <= NR_COMMANDS ? commands[index - 1] : NULL;
+}
+
+/**
+ * all_options() - the options of a command
+ * @command: which
+ * @options: out: they, the common ones among them, and one without a name
+ */
+void all_options(const struct command *command,
+		 struct option options[MAX_OPTIONS])
 {
 	static const struct option common[] = {
 		{ "device", required_argument, NULL, 'D' },
@@ -175,15 +184,30 @@ int next_option(const struct command *command, int argc, char **argv)
 	static const struct option output = {
 		"output", required_argument, NULL, 'o'
 	};
-	struct option options[MAX_OPTIONS + 4];
-	char brief[16];
-	int option, nr = 0;
+	int nr = 0;
 
 	for (; command->options && command->options[nr].name; nr++)
 		options[nr] = command->options[nr];
 	if (command->formats)
 		options[nr++] = output;
 	memcpy(options + nr, common, sizeof(common));
+}
+
+/**
+ * next_option() - getopt_long(3), of which the common options are done here
+ * @command: whose options are read
+ * @argc: of @argv
+ * @argv: the arguments, with a name for messages before them
+ *
+ * Return: the next option that is not common, or -1.
+ */
+int next_option(const struct command *command, int argc, char **argv)
+{
+	struct option options[MAX_OPTIONS];
+	char brief[16];
+	int option;
+
+	all_options(command, options);
 	snprintf(brief, sizeof(brief), "%sh%s",
 		 command->brief ? command->brief : "",
 		 command->formats ? "o:" : "");

@@ -196,5 +196,6 @@ const struct command mode_command = {
 "observed_queue_full_requests, observed_concurrency_limit_requests,\n"
 "observed_time_out_requests, observed_cancelled_requests.\n",
 	.formats = "json",
+	.words = "enforce observe off",
 	.main = mode_main,
 };

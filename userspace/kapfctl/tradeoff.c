@@ -521,5 +521,6 @@ const struct command tradeoff_command = {
 	.formats = "json",
 	.brief = "f:",
 	.options = options,
+	.names = "prioritylevels",
 	.main = tradeoff_main,
 };
