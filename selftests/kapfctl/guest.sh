@@ -93,3 +93,18 @@ release() {
 	exec 3>&-
 	wait "$holder"
 }
+
+# await COMMAND...: until the command succeeds, for 10 s
+await() {
+	tries=100
+	until "$@"; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+# lists PATTERN: kapfctl sessions has such a line; runs of spaces count as one
+lists() {
+	kapfctl sessions | tr -s ' ' | grep -q -e "$1"
+}

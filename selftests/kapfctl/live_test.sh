@@ -16,21 +16,6 @@ session_of() {
 	kapfctl sessions | awk -v server="$1" '$2 == server { print $1 }'
 }
 
-# await COMMAND...: until the command succeeds, for 10 s
-await() {
-	tries=100
-	until "$@"; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
-
-# lists PATTERN: kapfctl sessions has such a line; runs of spaces count as one
-lists() {
-	kapfctl sessions | tr -s ' ' | grep -q -e "$1"
-}
-
 # start NAME COMMAND...: in the background with stdin from $tmp/NAME.in, which no
 # other such command keeps open, its output in $tmp/NAME.out
 start() {

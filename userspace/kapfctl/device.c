@@ -356,3 +356,38 @@ int read_sessions(struct kapf_session_info **sessions, size_t *nr, int fd)
 	} while (get.nr);
 	return 0;
 }
+
+/**
+ * read_histograms() - read the histograms of all schemas and levels
+ * @histograms: out; to be freed in any case
+ * @nr: out: how many
+ * @fd: of the control node
+ *
+ * Return: 0 or -1.
+ */
+int read_histograms(struct kapf_histogram_info **histograms, size_t *nr, int fd)
+{
+	struct kapf_get_histograms get = {
+		.size = sizeof(get),
+		.histogram_size = sizeof(struct kapf_histogram_info),
+	};
+	uint64_t generation = 0;
+
+	*histograms = NULL;
+	*nr = 0;
+	do {
+		*histograms = need(reallocarray(*histograms, *nr + CHUNK,
+						sizeof(**histograms)));
+		get.histograms = (uintptr_t)(*histograms + *nr);
+		get.nr = CHUNK;
+		if (ioctl(fd, KAPF_GET_HISTOGRAMS, &get) < 0)
+			return failed("histograms");
+		*nr += get.nr;
+		if (generation && get.generation != generation) {
+			get.cursor = 0;
+			*nr = 0;
+		}
+		generation = get.generation;
+	} while (get.nr);
+	return 0;
+}

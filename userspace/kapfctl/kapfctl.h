@@ -90,6 +90,7 @@ extern const struct command replace_command;
 extern const struct command sessions_command;
 extern const struct command status_command;
 extern const struct command tradeoff_command;
+extern const struct command why_slow_command;
 
 /* main.c */
 
@@ -287,6 +288,7 @@ void free_requests(struct request *requests, size_t nr);
 int read_queues(struct queues *queues, int fd);
 void free_queues(struct queues *queues);
 int read_sessions(struct kapf_session_info **sessions, size_t *nr, int fd);
+int read_histograms(struct kapf_histogram_info **histograms, size_t *nr, int fd);
 
 /* grid.c */
 
@@ -369,6 +371,54 @@ long double odds(unsigned int hand, unsigned int queues,
 
 void process_name(char name[PROCESS_ROOM], uint32_t pid);
 void user_name(char name[USER_ROOM], uint32_t uid);
+
+/* reading.c */
+
+/**
+ * struct reading - what an instance shows at one moment
+ * @time: CLOCK_REALTIME when it began
+ * @state: configuration and statistics
+ * @requests: those in flight
+ * @nr_requests: how many
+ * @histograms: read after the rest
+ * @nr_histograms: how many
+ */
+struct reading {
+	uint64_t time;
+	struct state state;
+	struct request *requests;
+	size_t nr_requests;
+	struct kapf_histogram_info *histograms;
+	size_t nr_histograms;
+};
+
+/**
+ * struct pace - what happened in a level, per second
+ * @arrivals: requests that came
+ * @dispatched: requests that were seated
+ * @queue_full: requests that were refused so
+ * @concurrency_limit: requests that were refused so
+ * @time_out: requests that were refused so
+ * @refused: the sum of the last three
+ * @cancelled: requests that left their queue, as their client went away
+ */
+struct pace {
+	double arrivals;
+	double dispatched;
+	double queue_full;
+	double concurrency_limit;
+	double time_out;
+	double refused;
+	double cancelled;
+};
+
+uint64_t interval_option(const struct command *command, const char *value);
+int take_reading(struct reading *reading, int fd);
+void free_reading(struct reading *reading);
+double seconds_between(const struct reading *first,
+		       const struct reading *second);
+void level_pace(struct pace *pace, const struct reading *first,
+		const struct reading *second, uint32_t id);
 
 /* sessions.c */
 struct json_object *session_tree(const struct kapf_session_info *session);
@@ -520,6 +570,7 @@ void format_age(char text[AGE_ROOM], uint64_t ns);
 uint64_t time_now(clockid_t clock);
 void format_duration(char text[DURATION_ROOM], uint64_t ns);
 bool parse_duration(const char *text, uint64_t *ns);
+void sleep_for(uint64_t ns);
 
 /* tree.c */
 struct json_object *tree_map(void);
@@ -531,6 +582,7 @@ struct json_object *tree_text(const char *text);
 struct json_object *tree_number(uint64_t number);
 struct json_object *tree_bool(bool truth);
 struct json_object *tree_decimal(const char *digits);
+struct json_object *tree_real(double number);
 struct json_object *tree_seat_seconds(uint64_t work);
 struct json_object *tree_time(uint64_t ns);
 void tree_print(struct json_object *tree);

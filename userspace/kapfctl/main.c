@@ -28,6 +28,7 @@ static const struct command *const commands[] = {
 	&mode_command,
 	&sessions_command,
 	&evict_command,
+	&why_slow_command,
 	&odds_command,
 	&tradeoff_command,
 	&completion_command,

@@ -2,6 +2,7 @@
 /*
  * Text: the characters of what clients chose, points in time, and durations.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,4 +236,14 @@ bool parse_duration(const char *text, uint64_t *ns)
 		return number >= 1 && number <= 3600 * 1e9;
 	}
 	return false;
+/* sleep_for() - let so many ns pass */
+void sleep_for(uint64_t ns)
+{
+	struct timespec left = {
+		.tv_sec = ns / NSEC_PER_SEC,
+		.tv_nsec = ns % NSEC_PER_SEC,
+	};
+
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
 }

@@ -72,6 +72,15 @@ struct json_object *tree_decimal(const char *digits)
 	return need(json_object_new_double_s(strtod(digits, NULL), digits));
 }
 
+/* tree_real() - a number that was measured, to a thousandth */
+struct json_object *tree_real(double number)
+{
+	char digits[64];
+
+	snprintf(digits, sizeof(digits), "%.3f", number);
+	return tree_decimal(digits);
+}
+
 /* tree_seat_seconds() - work or virtual time, of which @work has 10^8 a unit */
 struct json_object *tree_seat_seconds(uint64_t work)
 {
