@@ -56,14 +56,14 @@ dry_run() {
 run "$kapfctl" --help
 exits "--help is done" 0
 for command in apply lint diff replace delete get describe maintain mode classify \
-	explain dump status odds tradeoff sessions evict why-slow completion; do
+	explain dump status odds tradeoff sessions evict top why-slow completion; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
 for command in apply lint diff replace delete get describe maintain mode classify \
-	explain dump status odds tradeoff sessions evict why-slow completion; do
+	explain dump status odds tradeoff sessions evict top why-slow completion; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"
@@ -151,6 +151,12 @@ for interval in '' 5 s 99ms 601s 1m -1s 1.5s 99999999999999999999s; do
 	refuses_to_run "--interval \"$interval\" is not accepted: must be 100ms to 600s" \
 		why-slow --interval="$interval"
 done
+refuses_to_run "-o goes with --once" top -o json
+refuses_to_run "this is no terminal: must be --once" top
+for key in '' seat SEATS; do
+	refuses_to_run "--sort \"$key\" is not accepted: must be seats, waiting, dispatched, refused or name" \
+		top --once --sort="$key"
+done
 refuses_to_run 'the number of a session is missing' evict --dry-run
 for number in web -1 '' 1x 99999999999999999999; do
 	refuses_to_run "\"$number\" is not the number of a session" \
@@ -218,7 +224,7 @@ for command in "apply --defaults" "apply --defaults --dry-run=server" \
 	"delete fs x --dry-run" "replace -f $manifests/ocr-batch.yaml" \
 	maintain "maintain --dry-run" "get fs" "describe all" "dump requests" "dump queues" \
 	status "classify --user alice --verb get --path /" sessions "evict 1" \
-	why-slow; do
+	why-slow "top --once"; do
 	# shellcheck disable=SC2086
 	run "$kapfctl" --device "$tmp/none" $command
 	exits "refused without a device: $command" 1

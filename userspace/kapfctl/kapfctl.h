@@ -89,6 +89,7 @@ extern const struct command odds_command;
 extern const struct command replace_command;
 extern const struct command sessions_command;
 extern const struct command status_command;
+extern const struct command top_command;
 extern const struct command tradeoff_command;
 extern const struct command why_slow_command;
 

@@ -29,6 +29,7 @@ static const struct command *const commands[] = {
 	&sessions_command,
 	&evict_command,
 	&why_slow_command,
+	&top_command,
 	&odds_command,
 	&tradeoff_command,
 	&completion_command,

@@ -236,6 +236,8 @@ bool parse_duration(const char *text, uint64_t *ns)
 		return number >= 1 && number <= 3600 * 1e9;
 	}
 	return false;
+}
+
 /* sleep_for() - let so many ns pass */
 void sleep_for(uint64_t ns)
 {
