@@ -592,12 +592,11 @@ static inline bool find_level_stats(int control, const char *name,
 	errno = -call(control, KAPF_GET_STATS, &get);
 	if (errno)
 		die("GET_STATS");
-	for (i = 0; i < get.nr_levels && i < 16; i++) {
-		if (strcmp(levels[i].name, name))
-			continue;
-		*stats = levels[i];
-		return true;
-	}
+	for (i = 0; i < get.nr_levels && i < 16; i++)
+		if (!strcmp(levels[i].name, name)) {
+			*stats = levels[i];
+			return true;
+		}
 	errno = ENOENT;
 	return false;
 }
