@@ -13,6 +13,7 @@
  */
 
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
@@ -60,14 +61,19 @@ static struct kapf_level *kapf_find_level(struct kapf_instance *instance,
 	return NULL;
 }
 
+/* Most are where they were: @from is the place that is looked at first. */
 static struct kapf_schema *
-kapf_find_schema(const struct kapf_active_config *config, const char *name)
+kapf_find_schema(const struct kapf_active_config *config, u32 from,
+		 const char *name)
 {
-	u32 i;
+	u32 nr = config ? config->nr_schemas : 0;
+	u32 i, at = from < nr ? from : 0;
 
-	for (i = 0; config && i < config->nr_schemas; i++)
-		if (!strcmp(config->schemas[i]->config->name, name))
-			return config->schemas[i];
+	for (i = 0; i < nr; i++) {
+		if (!strcmp(config->schemas[at]->config->name, name))
+			return config->schemas[at];
+		at = at + 1 < nr ? at + 1 : 0;
+	}
 	return NULL;
 }
 
@@ -246,7 +252,7 @@ static int kapf_prepare_schema(struct kapf_change *change, u32 i)
 	next->config = kapf_copy_record(record, record->record_size);
 	if (!next->config)
 		return -ENOMEM;
-	present = kapf_find_schema(change->present, record->name);
+	present = kapf_find_schema(change->present, i, record->name);
 	ret = kapf_set_uid(change->error, next->config->uid,
 			   present ? present->config->uid : NULL);
 	if (ret)
@@ -382,8 +388,10 @@ static int kapf_change_prepare(struct kapf_change *change)
 
 	for (i = 0; !ret && i < head->nr_levels; i++)
 		ret = kapf_prepare_level(change, i);
-	for (i = 0; !ret && i < head->nr_schemas; i++)
+	for (i = 0; !ret && i < head->nr_schemas; i++) {
 		ret = kapf_prepare_schema(change, i);
+		cond_resched();
+	}
 	return ret ?: kapf_prepare_schema_ids(change);
 }
 
