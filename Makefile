@@ -14,6 +14,7 @@ prefix = /usr/local
 bindir = $(prefix)/bin
 libdir = $(prefix)/lib
 includedir = $(prefix)/include
+mandir = $(prefix)/share/man
 pkgconfigdir = $(libdir)/pkgconfig
 sysconfdir = /etc
 # systemd and udev look below /usr/local/lib, too.
@@ -24,7 +25,7 @@ systemdsystemunitdir = $(prefix)/lib/systemd/system
 # Where dkms looks for the sources of modules.
 usrsrcdir = /usr/src
 INSTALL_VARIABLES := KAPF_VERSION DESTDIR prefix bindir libdir includedir \
-	pkgconfigdir sysconfdir udevrulesdir sysusersdir modulesloaddir \
+	mandir pkgconfigdir sysconfdir udevrulesdir sysusersdir modulesloaddir \
 	systemdsystemunitdir usrsrcdir
 
 all: modules tools tests
