@@ -28,6 +28,40 @@ same() {
 	empty "$2 has $1" out
 }
 
+# items PAGE SECTION MACRO: the items of this macro in a subsection of a page
+items() {
+	awk -v section="$2" -v macro="$3" '
+	$1 == ".Ss" { inside = substr($0, 5) == section }
+	$1 == ".Sh" { inside = substr($0, 5) == section }
+	inside && $1 == ".It" && $2 == macro { print $3 }' "$top/docs/$1"
+}
+
+# What is not fixed in a line of the log: conversions in the source, words in
+# capitals in the page.
+masked() {
+	sed 's/%\*pEp/*/g; s/%[a-z]*u/*/g; s/%[ds]/*/g; s/\\n$//
+		s/[A-Z][A-Z]*/*/g'
+}
+
+# kapf(4)
+
+sed -n 's/^#define \(KAPF_[A-Z_]*\) *_IOW*(KAPF_IOC_TYPE,.*/\1/p' \
+	"$top/uapi/linux/kapf.h" >"$tmp/there"
+items kapf.4 Calls Dv >"$tmp/page"
+same "all calls" "kapf(4)"
+sed -n 's/^module_param_named(\([a-z_]*\),.*/\1/p' "$top/module/main.c" \
+	>"$tmp/there"
+items kapf.4 Parameters Cm >"$tmp/page"
+same "all parameters" "kapf(4)"
+sed -n 's/^\(TRACE\|DEFINE\)_EVENT(\(.*, \)*\(kapf_[a-z_]*\),$/\3/p' \
+	"$top/module/trace.h" >"$tmp/there"
+items kapf.4 Tracepoints Li >"$tmp/page"
+same "all tracepoints" "kapf(4)"
+sed -n 's/.*pr_[a-z_]*("\([^"]*\)".*/\1/p' "$top"/module/*.c | masked \
+	>"$tmp/there"
+sed -n 's/^\.It "\(kapf.*\)"$/\1/p' "$top/docs/kapf.4" | masked >"$tmp/page"
+same "all lines of the log" "kapf(4)"
+
 # kapfctl(8)
 
 # What --help calls options: in its synopsis, and at the beginning of lines that
