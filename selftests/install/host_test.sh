@@ -75,6 +75,7 @@ source=usr/src/kapf-$version
 644 usr/local/lib/systemd/system/kapf.service
 644 usr/local/lib/sysusers.d/kapf.conf
 644 usr/local/lib/udev/rules.d/60-kapf.rules
+644 usr/local/share/man/man3/libkapf.3
 644 usr/local/share/man/man4/kapf.4
 644 usr/local/share/man/man8/kapfctl.8
 644 $source/dkms.conf

@@ -43,6 +43,15 @@ masked() {
 		s/[A-Z][A-Z]*/*/g'
 }
 
+# libkapf(3)
+
+sed -n 's/^	\(kapf_[a-z_]*\);$/\1/p' "$top/userspace/libkapf/libkapf.map" \
+	>"$tmp/there"
+awk '$1 == ".Sh" { inside = $2 == "DESCRIPTION" }
+	inside && $1 == ".It" && $2 == "Fn" { print $3 }' \
+	"$top/docs/libkapf.3" >"$tmp/page"
+same "all functions" "libkapf(3)"
+
 # kapf(4)
 
 sed -n 's/^#define \(KAPF_[A-Z_]*\) *_IOW*(KAPF_IOC_TYPE,.*/\1/p' \
