@@ -48,7 +48,11 @@ masked() {
 sed -n 's/^	\(kapf_[a-z_]*\);$/\1/p' "$top/userspace/libkapf/libkapf.map" \
 	>"$tmp/there"
 awk '$1 == ".Sh" { inside = $2 == "DESCRIPTION" }
-	inside && $1 == ".It" && $2 == "Fn" { print $3 }' \
+	inside && $1 == ".It" {
+		for (i = 2; i < NF; i++)
+			if ($i == "Fn")
+				print $(i + 1)
+	}' \
 	"$top/docs/libkapf.3" >"$tmp/page"
 same "all functions" "libkapf(3)"
 
@@ -93,7 +97,8 @@ options_of_help() {
 	}'
 }
 
-# The same of the page: what stands in OPTIONS has no command.
+# The same of the page: what stands in OPTIONS has no command; of two forms that it
+# has of an option, one is enough in a command.
 options_of_page() {
 	awk '
 	$1 == ".Sh" {
@@ -103,12 +108,16 @@ options_of_page() {
 	}
 	$1 == ".Ss" && commands { name = $2; synopsis = 1 }
 	$1 == ".Pp" { synopsis = 0 }
+	options && $1 == ".It" && $5 == "Fl" { form["-" $3] = "-" $6 }
 	(commands && synopsis) || ((commands || options) && $1 == ".It") {
-		for (i = 2; i < NF; i++)
-			if ($i == "Fl")
-				print name, "-" $(i + 1)
-		if ($1 == ".Fl")
-			print name, "-" $2
+		sub(/^\./, "")
+		for (i = 1; i < NF; i++) {
+			if ($i != "Fl")
+				continue
+			print name, "-" $(i + 1)
+			if (commands && "-" $(i + 1) in form)
+				print name, form["-" $(i + 1)]
+		}
 	}' "$top/docs/kapfctl.8"
 }
 
@@ -119,16 +128,18 @@ awk '$1 == ".Sh" { commands = $2 == "COMMANDS" }
 	$1 == ".Ss" && commands { print $2 }' "$top/docs/kapfctl.8" >"$tmp/page"
 same "all commands" "kapfctl(8)"
 
+# Those that all have are in OPTIONS, and of others those that some have.
 options_of_help "" <"$tmp/help" | sort -u >"$tmp/common"
 while read -r command; do
-	# Those that all have are in OPTIONS.
 	"$kapfctl" "$command" --help | options_of_help "$command" |
 		sort -u | sed "s/^$command //" >"$tmp/own"
 	sed 's/^ //' "$tmp/common" | comm -23 "$tmp/own" - |
 		sed "s/^/$command /"
 done <"$tmp/commands" >"$tmp/there"
-cat "$tmp/common" >>"$tmp/there"
 options_of_page >"$tmp/page"
+sed 's/.* / /' "$tmp/there" | sort -u >"$tmp/some"
+grep '^ ' "$tmp/page" | sort -u | comm -12 - "$tmp/some" |
+	cat - "$tmp/common" >>"$tmp/there"
 same "all options" "kapfctl(8)"
 
 finish
