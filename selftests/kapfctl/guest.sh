@@ -104,6 +104,16 @@ await() {
 	done
 }
 
+# start NAME COMMAND...: in the background with stdin from $tmp/NAME.in, which no
+# other such command keeps open, its output in $tmp/NAME.out
+start() {
+	name=$1
+	shift
+	mkfifo "$tmp/$name.in"
+	"$@" <"$tmp/$name.in" >"$tmp/$name.out" 2>&1 3>&- 4>&- 5>&- &
+	started=$!
+}
+
 # lists PATTERN: kapfctl sessions has such a line; runs of spaces count as one
 lists() {
 	kapfctl sessions | tr -s ' ' | grep -q -e "$1"

@@ -56,14 +56,16 @@ dry_run() {
 run "$kapfctl" --help
 exits "--help is done" 0
 for command in apply lint diff replace delete get describe maintain mode classify \
-	explain dump status odds tradeoff sessions evict top why-slow completion; do
+	explain dump status odds tradeoff sessions evict top why-slow report \
+	completion; do
 	says "--help names $command" out "$command"
 done
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
 for command in apply lint diff replace delete get describe maintain mode classify \
-	explain dump status odds tradeoff sessions evict top why-slow completion; do
+	explain dump status odds tradeoff sessions evict top why-slow report \
+	completion; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"
@@ -73,6 +75,7 @@ for command in apply lint diff replace delete get describe maintain mode classif
 	diff | maintain | evict | completion)
 		lacks "$command has no -o" out "-o, --output"
 		;;
+	report) says "$command --help shows -o" out "-o, --output FILE" ;;
 	*) says "$command --help shows -o" out "-o, --output FORMAT" ;;
 	esac
 done

@@ -16,16 +16,6 @@ session_of() {
 	kapfctl sessions | awk -v server="$1" '$2 == server { print $1 }'
 }
 
-# start NAME COMMAND...: in the background with stdin from $tmp/NAME.in, which no
-# other such command keeps open, its output in $tmp/NAME.out
-start() {
-	name=$1
-	shift
-	mkfifo "$tmp/$name.in"
-	"$@" <"$tmp/$name.in" >"$tmp/$name.out" 2>&1 3>&- 4>&- 5>&- &
-	started=$!
-}
-
 # evict and sessions
 
 run kapfctl sessions

@@ -87,6 +87,7 @@ extern const struct command maintain_command;
 extern const struct command mode_command;
 extern const struct command odds_command;
 extern const struct command replace_command;
+extern const struct command report_command;
 extern const struct command sessions_command;
 extern const struct command status_command;
 extern const struct command top_command;

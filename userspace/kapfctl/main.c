@@ -32,6 +32,7 @@ static const struct command *const commands[] = {
 	&top_command,
 	&odds_command,
 	&tradeoff_command,
+	&report_command,
 	&completion_command,
 };
 
@@ -217,9 +218,9 @@ int next_option(const struct command *command, int argc, char **argv)
 		option = getopt_long(argc, argv, brief, options, NULL);
 		if (option == 'D')
 			control_node = optarg;
-		else if (option == 'o')
+		else if (option == 'o' && command->formats)
 			take_format(command, optarg);
-	} while (option == 'D' || option == 'o');
+	} while (option == 'D' || (option == 'o' && command->formats));
 
 	if (option == 'h') {
 		print_help(command);
