@@ -142,4 +142,13 @@ grep '^ ' "$tmp/page" | sort -u | comm -12 - "$tmp/some" |
 	cat - "$tmp/common" >>"$tmp/there"
 same "all options" "kapfctl(8)"
 
+# What stands there in quotes is a message, but for what is left out of it.
+sed -n '/^\.Sh DIAGNOSTICS/,$s/^\.It "\(.*\)"$/\1/p' "$top/docs/kapfctl.8" |
+	sed 's/ *\.\.\. */\n/g' | grep . >"$tmp/messages"
+passes "kapfctl(8) explains messages" [ -s "$tmp/messages" ]
+while IFS= read -r message; do
+	grep -rqF -e "$message" "$top/userspace" || echo "nobody says: $message"
+done <"$tmp/messages" >"$tmp/out"
+empty "all of which there are" out
+
 finish
