@@ -77,7 +77,7 @@ completes() {
 	empty "and no complaint" err
 }
 
-all="$("$kapfctl" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | tr '\n' ' ')"
+all="$("$kapfctl" --help | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p' | tr '\n' ' ')"
 shells="bash"
 if command -v zsh >"$tmp/out"; then
 	shells="bash zsh"
