@@ -17,8 +17,8 @@ describe() {
 	exits "describe $*" 0
 }
 
-# lists: the output has each line of stdin
-lists() {
+# shows: the output has each line of stdin
+shows() {
 	while read -r line; do
 		says "$line" out "$line"
 	done
@@ -27,7 +27,7 @@ lists() {
 # A new instance
 
 describe pl
-lists <<'END'
+shows <<'END'
 Name: catch-all
 Type: Limited, Reject
 Shares: 5
@@ -67,7 +67,7 @@ kapfctl apply -f - <"$tmp/in" >"$tmp/out" 2>"$tmp/err"
 # Schemas
 
 describe fs lost probes system-node-high global-default
-lists <<'END'
+shows <<'END'
 Name: lost
 PriorityLevel: missing, which does not exist: the schema matches nothing
 Precedence: 300
@@ -86,7 +86,7 @@ any verb of leases of API group coordination.k8s.io, in any namespace
 any verb of any path
 END
 describe flowschema kube-scheduler
-lists <<'END'
+shows <<'END'
 Flows: each namespace's (ByNamespace)
 END
 run kapfctl describe fs nosuch probes
@@ -114,7 +114,7 @@ for shares in 0 1; do
 done
 
 describe pl tiny
-lists <<'END'
+shows <<'END'
 Name: tiny
 Type: Limited, Queue: 4 queues of 50 requests, 1 of them for a flow
 Shares: 1
@@ -141,7 +141,7 @@ for figure in Smoothed Target; do
 		"^  $figure: +[1-9][0-9]*\.[0-9]{3}$" "$tmp/out"
 done
 describe fs tiny
-lists <<'END'
+shows <<'END'
 PriorityLevel: tiny
 Executing: 3
 Waiting: 50
@@ -150,7 +150,7 @@ Waited for: 50
 queue-full: 7; asks for longer queues
 END
 describe pl deny
-lists <<'END'
+shows <<'END'
 Type: Limited, Reject
 Current: 0
 concurrency-limit: 2; asks for queues (limitResponse Queue), or more seats
@@ -177,7 +177,7 @@ passes "and when to come back" grep -qE '"retry_after_s": [1-9]' "$tmp/out"
 user_schema tiny 550 deny alice >"$tmp/in"
 kapfctl apply -f - <"$tmp/in" >"$tmp/out"
 describe fs tiny
-lists <<'END'
+shows <<'END'
 PriorityLevel: deny
 Executing: 0
 Drains: 3 executing and 50 waiting requests of the level tiny
@@ -191,7 +191,7 @@ kill -9 "$holder"
 wait "$holder" 2>/dev/null || :
 exec 3>&-
 describe pl tiny
-lists <<'END'
+shows <<'END'
 In use: 0
 cancelled: 50; asks for shorter waits
 END
@@ -218,7 +218,7 @@ until [ "$(grep -c '^verdict 1$' "$tmp/held")" = 54 ] || [ "$tries" = 0 ]; do
 	sleep 0.1
 done
 describe pl tiny
-lists <<'END'
+shows <<'END'
 Executing: 54
 Passing: 54
 Waiting: 50
