@@ -98,7 +98,8 @@ options_of_help() {
 }
 
 # The same of the page: what stands in OPTIONS has no command; of two forms that it
-# has of an option, one is enough in a command.
+# has of an option, one is enough in a command; and a request, as an argument, is
+# what options of classify say.
 options_of_page() {
 	awk '
 	$1 == ".Sh" {
@@ -108,6 +109,10 @@ options_of_page() {
 	}
 	$1 == ".Ss" && commands { name = $2; synopsis = 1 }
 	$1 == ".Pp" { synopsis = 0 }
+	commands && synopsis && $2 == "request" {
+		for (option in request)
+			print name, option
+	}
 	options && $1 == ".It" && $5 == "Fl" { form["-" $3] = "-" $6 }
 	(commands && synopsis) || ((commands || options) && $1 == ".It") {
 		sub(/^\./, "")
@@ -115,6 +120,8 @@ options_of_page() {
 			if ($i != "Fl")
 				continue
 			print name, "-" $(i + 1)
+			if (name == "classify")
+				request["-" $(i + 1)]
 			if (commands && "-" $(i + 1) in form)
 				print name, form["-" $(i + 1)]
 		}
