@@ -40,12 +40,13 @@ function summarise(depth, name,    lost)
 		fail(depth, lost, lost " of " planned[depth] \
 		     " tests did not run")
 	if (passed[depth] + failed[depth] + skipped[depth] > 0)
-		printf("%-6s %s: %d passed%s%s\n%s",
+		printf("%-6s %s: %d passed%s%s%s\n%s",
 		       failed[depth] ? "FAILED" : "ok", name, passed[depth],
 		       failed[depth] ? ", " failed[depth] " failed" : "",
 		       skipped[depth] ? ", " skipped[depth] " skipped" \
 		       (reason[depth] ? " (" reason[depth] ")" : "") : "",
-		       details[depth])
+		       took, details[depth])
+	took = ""
 	fflush()
 	all_passed += passed[depth]
 	all_failed += failed[depth]
@@ -87,6 +88,12 @@ BEGIN {
 /^ +(not )?ok/ {
 	sub(/^ +/, "")
 	result(INNER, $0)
+	next
+}
+
+# How long the test program took.
+/^# [a-z_0-9]+: [0-9]+ s$/ {
+	took = " (" $3 " s)"
 	next
 }
 
