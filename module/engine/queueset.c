@@ -24,9 +24,6 @@
 #include "queueset.h"
 #include "seatsec.h"
 
-/* G: how long a request is taken to execute, until it is known (3 ms). */
-#define KAPF_GUESSED_SERVICE_NS 3000000
-
 /**
  * kapf_queues_init() - make queues
  * @queues: where
@@ -222,14 +219,18 @@ static void kapf_queueset_seat(struct kapf_queueset *qs,
 }
 
 /*
- * Charge the queue of a request that is to be dispatched.  What the request
+ * Charge the queue of a request that is dispatched now.  What the request
  * will need after it has finished may be more than the level has: then fewer
  * seats are kept for longer, so that the work is the same.
  */
 static void kapf_queueset_charge(struct kapf_queueset *qs,
 				 struct kapf_request *req)
 {
-	kapf_request_queue(qs, req)->next_dispatch_r += kapf_request_work(req);
+	struct kapf_queue *queue = kapf_request_queue(qs, req);
+
+	qs->dispatch_r = qs->current_r;
+	qs->latest_s = queue->next_dispatch_r;
+	queue->next_dispatch_r += kapf_request_work(req);
 	qs->robin = req->queue;
 
 	if (req->final_seats > qs->seats) {

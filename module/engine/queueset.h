@@ -10,6 +10,9 @@
 
 #define KAPF_NO_QUEUE (~0u)
 
+/* G: how long a request is taken to execute, until it is known (3 ms). */
+#define KAPF_GUESSED_SERVICE_NS 3000000
+
 /**
  * struct kapf_request - a request, from admission to the release of its seats
  * @start: time of its dispatch
@@ -83,6 +86,9 @@ struct kapf_queue {
  * @hand_size: queues that a flow may use
  * @queue_length_limit: of one queue, while no seat is free
  * @robin: index of the queue that was dispatched last
+ * @dispatch_r: virtual time at which that was
+ * @latest_s: next_dispatch_r of that queue then: where the request began in
+ *	virtual time
  * @deals: hands ever dealt
  * @queues: all that are kept
  * @backlog: those with something waiting, by finish_r and index
@@ -114,6 +120,8 @@ struct kapf_queueset {
 	u32 queue_length_limit;
 	u32 robin;
 	u32 deals;
+	u64 dispatch_r;
+	u64 latest_s;
 	struct kapf_queue *queues;
 	struct rb_root_cached backlog;
 	u32 nr_backlogged;

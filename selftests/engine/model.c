@@ -396,6 +396,8 @@ u32 model_dispatch(struct model *model, u32 budget, u64 now, u32 *order)
 		if (equals > 1)
 			model->met[MODEL_TIE]++;
 		note_lone(model, request);
+		model->dispatch_r = model->r;
+		model->latest_s = model->next_dispatch_r[queue];
 		model->next_dispatch_r[queue] += total_work(request);
 		model->robin = queue;
 		clip(model, request);

@@ -71,6 +71,8 @@ struct model_request {
  * @nr_queues: that flows may use; 0: refuse rather than queue
  * @nr_ever: the most that there have been
  * @r: virtual time, which does not wrap
+ * @dispatch_r: @r at the last dispatch from a queue
+ * @latest_s: @next_dispatch_r of that queue, before
  * @next_dispatch_r: of each queue; means nothing while the queue is idle
  * @requests: all that have not left, in the order of arrival
  * @met: how often each enum model_event occurred
@@ -85,6 +87,8 @@ struct model {
 	u32 deals;
 	u64 now;
 	__int128 r;
+	__int128 dispatch_r;
+	__int128 latest_s;
 	__int128 next_dispatch_r[MODEL_MAX_QUEUES];
 	struct model_request requests[MODEL_MAX_REQUESTS];
 	u32 nr_requests;

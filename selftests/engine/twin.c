@@ -93,6 +93,8 @@ void twin_agree(struct twin *twin)
 	agree(twin, "R", model->r, qs->current_r);
 	agree(twin, "time", model->now, qs->now);
 	agree(twin, "robin", model->robin, qs->robin);
+	agree(twin, "R of the last dispatch", model->dispatch_r, qs->dispatch_r);
+	agree(twin, "latest S", model->latest_s, qs->latest_s);
 	agree(twin, "seats in use", model_seats_in_use(model),
 	      qs->seats_in_use);
 	agree(twin, "waiting", model_count(model, MODEL_WAITING),
