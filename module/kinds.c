@@ -130,6 +130,27 @@ static void kapf_kinds_sum(const struct kapf_kinds *kinds, long *sums)
 }
 
 /**
+ * kapf_kinds_count() - how many there are at present
+ * @kinds: of an instance
+ * @get: out: the numbers by kind
+ */
+void kapf_kinds_count(const struct kapf_kinds *kinds,
+		      struct kapf_get_stats *get)
+{
+	long sums[KAPF_INSTANCE_KINDS];
+
+	kapf_kinds_sum(kinds, sums);
+	get->waiting_read_only_requests =
+		sums[kapf_kind_index(KAPF_HISTOGRAM_WAITING_READ_ONLY)];
+	get->waiting_mutating_requests =
+		sums[kapf_kind_index(KAPF_HISTOGRAM_WAITING_MUTATING)];
+	get->executing_read_only_requests =
+		sums[kapf_kind_index(KAPF_HISTOGRAM_EXECUTING_READ_ONLY)];
+	get->executing_mutating_requests =
+		sums[kapf_kind_index(KAPF_HISTOGRAM_EXECUTING_MUTATING)];
+}
+
+/**
  * kapf_kinds_sample() - note the present ratios
  * @kinds: of an instance
  * @now: the time

@@ -40,6 +40,8 @@ struct kapf_kinds *kapf_kinds_create(u64 now);
 void kapf_kinds_destroy(struct kapf_kinds *kinds);
 void kapf_kinds_limit(struct kapf_kinds *kinds, u64 waiting, u64 executing,
 		      u64 now);
+void kapf_kinds_count(const struct kapf_kinds *kinds,
+		      struct kapf_get_stats *get);
 bool kapf_kinds_sample(struct kapf_kinds *kinds, u64 now);
 void kapf_kinds_start_sampler(struct kapf_kinds *kinds);
 void kapf_kinds_read(struct kapf_kinds *kinds, u64 now,

@@ -8,6 +8,7 @@
 #include <linux/spinlock.h>
 
 #include "config.h"
+#include "kinds.h"
 #include "level.h"
 #include "snapshot.h"
 
@@ -49,6 +50,8 @@ static void kapf_read_limited_level(struct kapf_level *level,
 	stats->retry_after = level->retry_after.seconds;
 	stats->no_accommodation = qs->no_accommodation;
 	stats->current_r = qs->current_r;
+	stats->dispatch_r = qs->dispatch_r;
+	stats->latest_s = qs->latest_s;
 	spin_unlock_bh(&level->lock);
 }
 
@@ -212,6 +215,7 @@ static int kapf_gather_stats(struct kapf_instance *instance,
 		get->passing_requests = atomic_read(&instance->passing[0]);
 		get->passing_mutating_requests =
 			atomic_read(&instance->passing[1]);
+		kapf_kinds_count(instance->kinds, get);
 		if (get->nr_levels == stats->nr_levels &&
 		    get->nr_schemas == stats->nr_schemas) {
 			kapf_read_stats(instance, stats);

@@ -764,7 +764,10 @@ struct kapf_observed {
  * @demand_stdev: standard deviation
  * @demand_smoothed: average + deviation, which rises at once and comes down slowly
  * @target_seats: what CurrentCL was judged by: max(MinCurrentCL, smoothed)
- * @current_r: virtual time R, in seat-seconds * 10^8, may wrap
+ * @current_r: virtual time R, in seat-seconds * 10^8, may wrap, as the next two
+ * @dispatch_r: R when a request was last dispatched from a queue
+ * @latest_s: where that request began in virtual time: next_dispatch_r of its
+ *	queue, before the request was charged to it
  * @passing_requests: executing without seats
  * @demand_high_watermark: most seats in use and waited for in that period
  * @name: of the level
@@ -802,6 +805,8 @@ struct kapf_level_stats {
 	__aligned_u64 demand_smoothed;
 	__aligned_u64 target_seats;
 	__aligned_u64 current_r;
+	__aligned_u64 dispatch_r;
+	__aligned_u64 latest_s;
 	__u32 passing_requests;
 	__u32 demand_high_watermark;
 	char name[KAPF_NAME_BYTES];
@@ -868,6 +873,10 @@ struct kapf_schema_stats {
  * @mode: out: enum kapf_mode
  * @passing_requests: out: executing in mode off, without KAPF_OP_MUTATING
  * @passing_mutating_requests: out: with it
+ * @waiting_read_only_requests: out: in queues, without KAPF_OP_MUTATING
+ * @waiting_mutating_requests: out: in queues, with it
+ * @executing_read_only_requests: out: dispatched and not finished, without it
+ * @executing_mutating_requests: out: with it
  * @reserved2: zero
  *
  * What does not fit is left out without an error.  Each level is read under its
@@ -892,6 +901,10 @@ struct kapf_get_stats {
 	__u32 mode;
 	__u32 passing_requests;
 	__u32 passing_mutating_requests;
+	__u32 waiting_read_only_requests;
+	__u32 waiting_mutating_requests;
+	__u32 executing_read_only_requests;
+	__u32 executing_mutating_requests;
 	__u32 reserved2;
 };
 
