@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hold SERVER USER VERB COUNT [MS]: a server that admits COUNT requests of one user
- * at once, which wait for MS, or as long as they may, and holds them until its stdin
- * ends.
+ * hold SERVER USER VERB COUNT [MS [WATCHERS]]: a server that admits COUNT requests
+ * of one user at once, which wait for MS, or as long as they may, and concern so many
+ * watchers, and holds them until its stdin ends.
  *
  * The requests are for the pod "x,y" of the namespace "ns".  Prints a line with
  * the verdict for each as it comes, and at the end "finished" for each that it
@@ -32,6 +32,7 @@ static struct kapf_digest digest = {
 
 static struct kapf_session *session;
 static uint64_t max_wait = KAPF_MAX_WAIT_NS;
+static struct kapf_work work;
 
 /* Closed, that is locked, until the input ends. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -42,7 +43,7 @@ static void *hold(void *unused)
 	int ret;
 
 	(void)unused;
-	ret = kapf_admit(session, &digest, NULL, max_wait, &ticket);
+	ret = kapf_admit(session, &digest, &work, max_wait, &ticket);
 	if (ret < 0)
 		printf("error %s\n", strerror(-ret));
 	else
@@ -65,16 +66,22 @@ int main(int argc, char **argv)
 	pthread_t *threads;
 	int i, count;
 
-	if (argc != 5 && argc != 6) {
-		fprintf(stderr, "usage: hold SERVER USER VERB COUNT [MS]\n");
+	if (argc < 5 || argc > 7) {
+		fprintf(stderr,
+			"usage: hold SERVER USER VERB COUNT [MS [WATCHERS]]\n");
 		return 2;
 	}
 	server.name = argv[1];
 	digest.user = argv[2];
 	digest.verb = argv[3];
 	count = atoi(argv[4]);
-	if (argc == 6)
+	if (argc > 5)
 		max_wait = atoi(argv[5]) * 1000000ULL;
+	if (argc > 6)
+		work = (struct kapf_work){
+			.counts_watchers = true,
+			.watchers = atoi(argv[6]),
+		};
 	if (kapf_session_open(&session, &server, &err) < 0) {
 		fprintf(stderr, "hold: %s\n", err.text);
 		return 1;

@@ -134,7 +134,7 @@ static struct kapf_work estimate(const char *method, const char *url,
 				 enum kapf_list_cost cost)
 {
 	struct kapf_http_request *request = NULL;
-	struct kapf_work work = { 77, 77, 77 };
+	struct kapf_work work = { 77, 77, 77, true, 77 };
 
 	kapf_http_request_parse(&request, method, url, NULL);
 	kapf_work_estimate(&work, request, store, max_seats, cost);
@@ -159,11 +159,29 @@ static void test_lists(void)
 		ok(by_size.initial_seats == lists[i].by_size &&
 		   by_count.initial_seats == lists[i].by_count &&
 		   !by_size.final_seats && !by_size.additional_latency &&
-		   !by_count.final_seats && !by_count.additional_latency,
+		   !by_count.final_seats && !by_count.additional_latency &&
+		   !by_size.counts_watchers && !by_count.counts_watchers,
 		   "estimate: %zu: %s %s: by size %u, by count %u", i,
 		   lists[i].method, lists[i].url, by_size.initial_seats,
 		   by_count.initial_seats);
 	}
+}
+
+/* Which watchers statistics count: also those who cost nothing. */
+static void test_watchers(void)
+{
+	const struct kapf_store store = { .watchers = 9 };
+	struct kapf_work work = estimate("PUT", "/api/v1/pods/p", &store, NONE,
+					 KAPF_LIST_BY_SIZE);
+
+	ok(work.counts_watchers && work.watchers == 9,
+	   "estimate: watchers of a change are counted");
+	work = estimate("DELETE", "/api/v1/pods", &store, NONE,
+			KAPF_LIST_BY_SIZE);
+	ok(!work.counts_watchers, "estimate: none of a deletecollection");
+	work = estimate("POST", "/api/v1/namespaces/n/serviceaccounts/s/token",
+			&store, NONE, KAPF_LIST_BY_SIZE);
+	ok(!work.counts_watchers, "estimate: none of a token");
 }
 
 static void test_changes(void)
@@ -189,4 +207,5 @@ void test_estimates(void)
 {
 	test_lists();
 	test_changes();
+	test_watchers();
 }

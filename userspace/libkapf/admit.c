@@ -171,6 +171,15 @@ static int settle(struct request *request)
 	return ret < 0 ? ret : 0;
 }
 
+/* What statistics see of them. */
+static uint32_t watch_count(const struct kapf_work *work)
+{
+	if (!work->counts_watchers)
+		return KAPF_WATCH_COUNT_UNKNOWN;
+	return work->watchers < KAPF_WATCH_COUNT_UNKNOWN ?
+		work->watchers : KAPF_WATCH_COUNT_UNKNOWN - 1;
+}
+
 static int admit(struct kapf_session *session, const struct kapf_digest *digest,
 		 const struct kapf_work *work, uint64_t max_wait,
 		 const struct pending *pending, struct kapf_ticket *ticket)
@@ -194,7 +203,7 @@ static int admit(struct kapf_session *session, const struct kapf_digest *digest,
 		.initial_seats = work->initial_seats ? work->initial_seats : 1,
 		.final_seats = work->final_seats,
 		.additional_latency = work->additional_latency,
-		.watch_count = KAPF_WATCH_COUNT_UNKNOWN,
+		.watch_count = watch_count(work),
 	};
 	if (pending)
 		request.op.flags |= KAPF_OP_NOWAIT;

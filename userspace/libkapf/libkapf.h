@@ -85,6 +85,8 @@ struct kapf_digest {
  * @final_seats: seats during its additional latency, 0 to KAPF_MAX_WIDTH
  * @additional_latency: ns that the seats linger after it has been served, to
  *	KAPF_MAX_ADDITIONAL_LATENCY_NS
+ * @counts_watchers: @watchers is known; it is for the statistics alone
+ * @watchers: watches that the change is sent to
  *
  * What is out of its range is refused with -EINVAL.
  */
@@ -92,6 +94,8 @@ struct kapf_work {
 	unsigned int initial_seats;
 	unsigned int final_seats;
 	uint64_t additional_latency;
+	bool counts_watchers;
+	uint64_t watchers;
 };
 
 /**

@@ -161,6 +161,8 @@ static void add_events(struct kapf_work *work, uint64_t watchers,
 {
 	uint64_t seats = divide_up(watchers, WATCHERS_PER_SEAT), ns;
 
+	work->counts_watchers = true;
+	work->watchers = watchers;
 	if (watchers < WATCHERS_PER_SEAT)
 		return;
 	work->final_seats = min(seats, min(MAX_FINAL_SEATS, max_seats));
