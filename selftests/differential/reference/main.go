@@ -61,7 +61,15 @@ func main() {
 	flag.StringVar(&o.ours, "ours", "", "the program that answers for kapf")
 	flag.StringVar(&o.record, "record", "",
 		"write the cases with kapf's answers, once judged, to this file")
+	metrics := flag.Bool("metrics", false,
+		"print the reference's metrics instead")
 	flag.Parse()
+	if *metrics {
+		if err := printMetrics(); err != nil {
+			misused("%v", err)
+		}
+		return
+	}
 
 	area, known := areas[o.area]
 	switch {
