@@ -72,11 +72,14 @@ source=usr/src/kapf-$version
 644 usr/local/lib/modules-load.d/kapf.conf
 644 usr/local/lib/pkgconfig/libkapf.pc
 644 usr/local/lib/systemd/system/kapf-maintain.service
+644 usr/local/lib/systemd/system/kapf-metrics.service
 644 usr/local/lib/systemd/system/kapf.service
 644 usr/local/lib/sysusers.d/kapf.conf
 644 usr/local/lib/udev/rules.d/60-kapf.rules
 644 usr/local/share/man/man3/libkapf.3
 644 usr/local/share/man/man4/kapf.4
+644 usr/local/share/man/man7/kapf-metrics.7
+644 usr/local/share/man/man7/kapf-troubleshooting.7
 644 usr/local/share/man/man8/kapfctl.8
 644 $source/dkms.conf
 END
@@ -113,7 +116,7 @@ where="prefix=$tmp/usr sysconfdir=$tmp/etc usrsrcdir=$tmp/src"
 # shellcheck disable=SC2086
 run make install $where
 exits "make install with another prefix" 0
-for unit in kapf kapf-maintain; do
+for unit in kapf kapf-maintain kapf-metrics; do
 	run systemd-analyze verify "$tmp/usr/lib/systemd/system/$unit.service"
 	exits "systemd reads $unit.service" 0
 	empty "without complaint" err

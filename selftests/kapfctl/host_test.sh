@@ -56,7 +56,7 @@ dry_run() {
 run "$kapfctl" --help
 exits "--help is done" 0
 for command in apply lint diff replace delete get describe maintain mode classify \
-	explain dump status odds tradeoff sessions evict top why-slow report \
+	explain dump status odds tradeoff sessions evict top metrics why-slow report \
 	completion; do
 	says "--help names $command" out "$command"
 done
@@ -154,6 +154,11 @@ for interval in '' 5 s 99ms 601s 1m -1s 1.5s 99999999999999999999s; do
 	refuses_to_run "--interval \"$interval\" is not accepted: must be 100ms to 600s" \
 		why-slow --interval="$interval"
 done
+for address in localhost ::1:9101 :x :65536 '[]:1' '[::1]' a:b:1 :1/metrics; do
+	refuses_to_run "--listen \"$address\" is not accepted: must be HOST:PORT, [HOST]:PORT or :PORT" \
+		metrics --listen "$address"
+done
+refuses_to_run "\"now\" is too much" metrics now
 refuses_to_run "-o goes with --once" top -o json
 refuses_to_run "this is no terminal: must be --once" top
 for key in '' seat SEATS; do

@@ -2,7 +2,8 @@
 /*
  * load USER THREADS SERVICE PAUSE: a server, load, whose threads each admit a
  * request of the user, serve it for SERVICE ms, finish it, and pause for PAUSE ms,
- * again and again until stdin ends.
+ * again and again until stdin ends.  Prints then how many were seated and how many
+ * refused.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ static struct kapf_digest digest = {
 static struct kapf_session *session;
 static unsigned int service, pause_between;
 static atomic_bool stop;
+static atomic_uint seated, refused;
 
 static void *work(void *unused)
 {
@@ -40,6 +42,9 @@ static void *work(void *unused)
 		if (ticket.verdict == KAPF_EXECUTE) {
 			usleep(service * 1000);
 			kapf_finish(session, &ticket);
+			seated++;
+		} else {
+			refused++;
 		}
 		usleep(pause_between * 1000);
 	}
@@ -79,5 +84,6 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	free(threads);
 	kapf_session_close(session);
+	printf("seated %u refused %u\n", seated, refused);
 	return 0;
 }

@@ -49,6 +49,20 @@ status=0
 mkdir -p /etc/modprobe.d
 commands kapfctl.8
 commands kapf.4
+commands kapf-metrics.7
+kapfctl metrics | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' | sort >"$tmp/there"
+awk '$1 == ".Ss" {
+		prefix = /kube-apiserver/ ? "apiserver_flowcontrol_" : \
+			/of kapf/ ? "kapf_" : ""
+	}
+	prefix && $1 == ".It" {
+		for (i = 3; i <= NF; i++)
+			if ($i != ",")
+				print prefix $i
+	}
+	/^\.Li apiserver_current_/ { print $2 }' \
+	"$dir/docs/kapf-metrics.7" | sort >"$tmp/page"
+passes "kapf-metrics.7 has all metrics" diff "$tmp/there" "$tmp/page"
 run cat /etc/modprobe.d/kapf.conf
 says "kapf.4: the parameter is there" out "options kapf instances=2"
 

@@ -149,10 +149,11 @@ grep '^ ' "$tmp/page" | sort -u | comm -12 - "$tmp/some" |
 	cat - "$tmp/common" >>"$tmp/there"
 same "all options" "kapfctl(8)"
 
-# What stands there in quotes is a message, but for what is left out of it.
-sed -n '/^\.Sh DIAGNOSTICS/,$s/^\.It "\(.*\)"$/\1/p' "$top/docs/kapfctl.8" |
+# kapf-troubleshooting(7): what stands there in quotes is a message, but for what is
+# left out of it.
+sed -n 's/^\.It "\(.*\)"$/\1/p' "$top/docs/kapf-troubleshooting.7" |
 	sed 's/ *\.\.\. */\n/g' | grep . >"$tmp/messages"
-passes "kapfctl(8) explains messages" [ -s "$tmp/messages" ]
+passes "kapf-troubleshooting(7) explains messages" [ -s "$tmp/messages" ]
 while IFS= read -r message; do
 	grep -rqF -e "$message" "$top/userspace" || echo "nobody says: $message"
 done <"$tmp/messages" >"$tmp/out"

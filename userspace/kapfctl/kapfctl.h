@@ -84,6 +84,7 @@ extern const struct command explain_command;
 extern const struct command get_command;
 extern const struct command lint_command;
 extern const struct command maintain_command;
+extern const struct command metrics_command;
 extern const struct command mode_command;
 extern const struct command odds_command;
 extern const struct command replace_command;

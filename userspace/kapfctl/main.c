@@ -30,6 +30,7 @@ static const struct command *const commands[] = {
 	&evict_command,
 	&why_slow_command,
 	&top_command,
+	&metrics_command,
 	&odds_command,
 	&tradeoff_command,
 	&report_command,
