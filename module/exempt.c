@@ -3,48 +3,20 @@
  * An exempt level refuses nobody, so that it needs no lock and no common
  * counters; only additional latencies take its lock.
  *
- * Its demand is sampled, as it would cost more to tell of each change than a
- * change does.  The first request starts that, and a sample of nothing ends it:
- * an idle machine sleeps, but one that is busy elsewhere, while the CPU sleeps
- * that took a request, misses nothing.
+ * Its demand is sampled.
  */
 
-#include <linux/jiffies.h>
-#include <linux/ktime.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
-#include <linux/timer.h>
 
 #include "level.h"
 #include "metrics.h"
 #include "trace.h"
 
-/* How often its demand is looked at. */
-#define KAPF_SAMPLE_MS 10
-
-/*
- * One more sample follows the first of nothing: until then whoever has seen
- * @sampled set is in the sum.
- */
-static void kapf_exempt_sampler_fire(struct timer_list *timer)
+static bool kapf_exempt_look(struct kapf_sampler *sampler, u64 now)
 {
-	struct kapf_level *level = container_of(timer, struct kapf_level,
-						sampler);
-	bool sampled = READ_ONCE(level->sampled);
-	bool demand = kapf_exempt_sample(level, ktime_get_ns());
-
-	WRITE_ONCE(level->sampled, demand);
-	if (demand || sampled)
-		mod_timer(timer, jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
-}
-
-static noinline void kapf_exempt_start_sampler(struct kapf_level *level,
-					       u64 now)
-{
-	WRITE_ONCE(level->sampled, true);
-	kapf_exempt_sample(level, now);
-	mod_timer(&level->sampler,
-		  jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
+	return kapf_exempt_sample(container_of(sampler, struct kapf_level,
+					       sampler), now);
 }
 
 /**
@@ -59,7 +31,7 @@ int kapf_exempt_init(struct kapf_level *level)
 					 GFP_KERNEL_ACCOUNT);
 	if (!level->exempt)
 		return -ENOMEM;
-	timer_setup(&level->sampler, kapf_exempt_sampler_fire, 0);
+	kapf_sampler_init(&level->sampler, kapf_exempt_look);
 	return 0;
 }
 
@@ -69,7 +41,7 @@ int kapf_exempt_init(struct kapf_level *level)
  */
 void kapf_exempt_destroy(struct kapf_level *level)
 {
-	del_timer_sync(&level->sampler);
+	kapf_sampler_destroy(&level->sampler);
 	free_percpu(level->exempt);
 }
 
@@ -97,8 +69,7 @@ u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 	kapf_measure_arrival(this_cpu_ptr(slot->schema->exempt_histograms),
 			     slot, watch_count);
 	kapf_measure_dispatch(level, slot);
-	if (unlikely(!READ_ONCE(level->sampled)))
-		kapf_exempt_start_sampler(level, now);
+	kapf_sampler_need(&level->sampler);
 	trace_kapf_dispatch(slot, now, now);
 	return KAPF_EXECUTE;
 }

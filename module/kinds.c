@@ -6,44 +6,21 @@
  * one that every request waits for.  Ratios are looked at from time to time.
  */
 
-#include <linux/jiffies.h>
-#include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "kinds.h"
 
-/* How often they are looked at. */
-#define KAPF_SAMPLE_MS 10
-
 static u32 kapf_kind_index(enum kapf_histogram_kind kind)
 {
 	return kind - KAPF_INSTANCE_KIND;
 }
 
-/* It ends as that of exempt levels does, see exempt.c. */
-static void kapf_kinds_sampler_fire(struct timer_list *timer)
+static bool kapf_kinds_look(struct kapf_sampler *sampler, u64 now)
 {
-	struct kapf_kinds *kinds = container_of(timer, struct kapf_kinds,
-						sampler);
-	bool sampled = READ_ONCE(kinds->sampled);
-	bool any = kapf_kinds_sample(kinds, ktime_get_ns());
-
-	WRITE_ONCE(kinds->sampled, any);
-	if (any || sampled)
-		mod_timer(timer, jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
-}
-
-/**
- * kapf_kinds_start_sampler() - look at them from time to time
- * @kinds: of an instance, where there was nothing to see
- */
-noinline void kapf_kinds_start_sampler(struct kapf_kinds *kinds)
-{
-	WRITE_ONCE(kinds->sampled, true);
-	kapf_kinds_sample(kinds, ktime_get_ns());
-	mod_timer(&kinds->sampler, jiffies + msecs_to_jiffies(KAPF_SAMPLE_MS));
+	return kapf_kinds_sample(container_of(sampler, struct kapf_kinds,
+					      sampler), now);
 }
 
 /**
@@ -65,7 +42,7 @@ struct kapf_kinds *kapf_kinds_create(u64 now)
 		return NULL;
 	}
 	spin_lock_init(&kinds->lock);
-	timer_setup(&kinds->sampler, kapf_kinds_sampler_fire, 0);
+	kapf_sampler_init(&kinds->sampler, kapf_kinds_look);
 	for (i = 0; i < KAPF_INSTANCE_KINDS; i++)
 		kapf_timing_init(&kinds->ratios[i], KAPF_INSTANCE_KIND + i,
 				 now);
@@ -78,7 +55,7 @@ struct kapf_kinds *kapf_kinds_create(u64 now)
  */
 void kapf_kinds_destroy(struct kapf_kinds *kinds)
 {
-	del_timer_sync(&kinds->sampler);
+	kapf_sampler_destroy(&kinds->sampler);
 	free_percpu(kinds->tally);
 	kfree(kinds);
 }

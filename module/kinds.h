@@ -4,10 +4,10 @@
 
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
-#include <linux/timer.h>
 #include <linux/types.h>
 
 #include "histogram.h"
+#include "sampler.h"
 
 /**
  * struct kapf_kind_tally - what has come less what has gone on one CPU, so that
@@ -23,15 +23,13 @@ struct kapf_kind_tally {
 /**
  * struct kapf_kinds - the requests of an instance by what they do
  * @tally: without a lock, wherever requests are
- * @sampled: from time to time, as long as there are any
- * @sampler: does that
+ * @sampler: of @tally
  * @lock: of @ratios
  * @ratios: from KAPF_INSTANCE_KIND on, sampled
  */
 struct kapf_kinds {
 	struct kapf_kind_tally __percpu *tally;
-	bool sampled;
-	struct timer_list sampler;
+	struct kapf_sampler sampler;
 	spinlock_t lock; /* of ratios */
 	struct kapf_timing ratios[KAPF_INSTANCE_KINDS];
 };
@@ -43,7 +41,6 @@ void kapf_kinds_limit(struct kapf_kinds *kinds, u64 waiting, u64 executing,
 void kapf_kinds_count(const struct kapf_kinds *kinds,
 		      struct kapf_get_stats *get);
 bool kapf_kinds_sample(struct kapf_kinds *kinds, u64 now);
-void kapf_kinds_start_sampler(struct kapf_kinds *kinds);
 void kapf_kinds_read(struct kapf_kinds *kinds, u64 now,
 		     struct kapf_histogram_info *info);
 
@@ -52,8 +49,7 @@ static inline void kapf_kinds_waiting(struct kapf_kinds *kinds, u32 kind,
 				      long more)
 {
 	this_cpu_add(kinds->tally->waiting[kind], more);
-	if (unlikely(!READ_ONCE(kinds->sampled)))
-		kapf_kinds_start_sampler(kinds);
+	kapf_sampler_need(&kinds->sampler);
 }
 
 /* So many more execute. */
@@ -61,8 +57,7 @@ static inline void kapf_kinds_executing(struct kapf_kinds *kinds, u32 kind,
 					long more)
 {
 	this_cpu_add(kinds->tally->executing[kind], more);
-	if (unlikely(!READ_ONCE(kinds->sampled)))
-		kapf_kinds_start_sampler(kinds);
+	kapf_sampler_need(&kinds->sampler);
 }
 
 #endif /* KAPF_KINDS_H */

@@ -3,7 +3,6 @@
 #define KAPF_LEVEL_H
 
 #include <linux/spinlock.h>
-#include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/kapf.h>
 
@@ -14,6 +13,7 @@
 #include "engine/queueset.h"
 #include "engine/retryafter.h"
 #include "histogram.h"
+#include "sampler.h"
 
 struct kapf_kinds;
 struct kapf_schema;
@@ -172,8 +172,7 @@ struct kapf_exempt_tally {
  * @retry_after: what refused clients are told
  * @wakeups: where the engine's dispatches are noted, while the lock is held
  * @exempt: NULL: the level is limited
- * @sampled: the demand of an exempt level is being looked at; a hint
- * @sampler: does so
+ * @sampler: of the demand of an exempt level
  * @id: for user space
  * @unchecked: events since its queues were recounted, with KAPF_DEBUG
  * @kinds: of the instance
@@ -197,8 +196,7 @@ struct kapf_level {
 	struct kapf_retry_after retry_after;
 	struct kapf_wakeups *wakeups;
 	struct kapf_exempt_tally __percpu *exempt;
-	bool sampled;
-	struct timer_list sampler;
+	struct kapf_sampler sampler;
 	u32 id;
 	u32 unchecked;
 	struct kapf_kinds *kinds;
