@@ -25,22 +25,36 @@ static void kapf_read_observed(const struct kapf_counts *counts,
 	observed->cancelled = rejected[KAPF_REJECTION_CANCELLED];
 }
 
+/*
+ * What became of requests, under the names that struct kapf_level_stats and struct
+ * kapf_schema_stats have in common.
+ */
+#define kapf_read_counts(stats, counts) do {				\
+	const struct kapf_counts *_counts = (counts);			\
+	const struct kapf_counts *_real = &_counts[KAPF_REAL];		\
+	const u64 *_rejected = _real->rejected;				\
+	typeof(stats) _stats = (stats);					\
+									\
+	_stats->executing_requests = _real->dispatched - _real->finished; \
+	_stats->dispatched = _real->dispatched;				\
+	_stats->rejected_queue_full =					\
+		_rejected[KAPF_REJECTION_QUEUE_FULL];			\
+	_stats->rejected_concurrency_limit =				\
+		_rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];		\
+	_stats->rejected_time_out = _rejected[KAPF_REJECTION_TIME_OUT];	\
+	_stats->rejected_cancelled =					\
+		_rejected[KAPF_REJECTION_CANCELLED];			\
+	kapf_read_observed(_counts, &_stats->observed);			\
+} while (0)
+
 static void kapf_read_limited_level(struct kapf_level *level,
 				    struct kapf_level_stats *stats)
 {
-	const struct kapf_counts *real = &level->counts[KAPF_REAL];
 	const struct kapf_queueset *qs = &level->qs;
 
 	spin_lock_bh(&level->lock);
-	stats->executing_requests = real->dispatched - real->finished;
+	kapf_read_counts(stats, level->counts);
 	stats->passing_requests = level->nr_passing;
-	stats->dispatched = real->dispatched;
-	stats->rejected_queue_full = real->rejected[KAPF_REJECTION_QUEUE_FULL];
-	stats->rejected_concurrency_limit =
-		real->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
-	stats->rejected_time_out = real->rejected[KAPF_REJECTION_TIME_OUT];
-	stats->rejected_cancelled = real->rejected[KAPF_REJECTION_CANCELLED];
-	kapf_read_observed(level->counts, &stats->observed);
 	stats->lingering_requests = qs->nr_lingering;
 	stats->seats_in_use = qs->seats_in_use;
 	stats->waiting_requests = qs->nr_waiting;
@@ -104,18 +118,10 @@ static void kapf_read_limited_schema(struct kapf_schema *schema,
 				     struct kapf_schema_stats *stats)
 {
 	const struct kapf_tally *tally = &schema->tally;
-	const struct kapf_counts *real = &tally->counts[KAPF_REAL];
 
 	spin_lock_bh(&schema->level->lock);
-	stats->executing_requests = real->dispatched - real->finished;
+	kapf_read_counts(stats, tally->counts);
 	stats->passing_requests = tally->nr_passing;
-	stats->dispatched = real->dispatched;
-	stats->rejected_queue_full = real->rejected[KAPF_REJECTION_QUEUE_FULL];
-	stats->rejected_concurrency_limit =
-		real->rejected[KAPF_REJECTION_CONCURRENCY_LIMIT];
-	stats->rejected_time_out = real->rejected[KAPF_REJECTION_TIME_OUT];
-	stats->rejected_cancelled = real->rejected[KAPF_REJECTION_CANCELLED];
-	kapf_read_observed(tally->counts, &stats->observed);
 	stats->seats_in_use = tally->seats_in_use;
 	stats->waiting_requests = tally->nr_waiting;
 	stats->waiting_seats = tally->waiting_seats;
