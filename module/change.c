@@ -33,8 +33,9 @@ struct kapf_next_level {
 	bool is_new;
 };
 
-/* A schema as it will be. */
+/* A schema as it will be.  @present: of this name; NULL: there is none. */
 struct kapf_next_schema {
+	struct kapf_schema *present;
 	struct kapf_schema *schema;
 	struct kapf_config_schema *config;
 	bool is_new;
@@ -61,20 +62,19 @@ static struct kapf_level *kapf_find_level(struct kapf_instance *instance,
 	return NULL;
 }
 
-/* Most are where they were: @from is the place that is looked at first. */
-static struct kapf_schema *
-kapf_find_schema(const struct kapf_active_config *config, u32 from,
-		 const char *name)
+/* Which of the present schemas will still be there? */
+static void kapf_find_schemas(struct kapf_change *change)
 {
-	u32 nr = config ? config->nr_schemas : 0;
-	u32 i, at = from < nr ? from : 0;
+	const struct kapf_active_config *present = change->present;
+	u32 i;
+	int at;
 
-	for (i = 0; i < nr; i++) {
-		if (!strcmp(config->schemas[at]->config->name, name))
-			return config->schemas[at];
-		at = at + 1 < nr ? at + 1 : 0;
+	for (i = 0; present && i < present->nr_schemas; i++) {
+		at = kapf_image_find_schema(&change->image,
+					    present->schemas[i]->config->name);
+		if (at >= 0)
+			change->schemas[at].present = present->schemas[i];
 	}
-	return NULL;
 }
 
 static void *kapf_copy_record(const void *record, u32 size)
@@ -230,12 +230,9 @@ static void kapf_revise_schema(const struct kapf_change *change,
 static struct kapf_level *kapf_next_level_of(const struct kapf_change *change,
 					     const char *name)
 {
-	u32 i;
+	int i = kapf_image_find_level(&change->image, name);
 
-	for (i = 0; i < change->image.head->nr_levels; i++)
-		if (!strcmp(change->image.levels[i]->name, name))
-			return change->levels[i].level;
-	return NULL;
+	return i < 0 ? NULL : change->levels[i].level;
 }
 
 /* A schema that goes to another level keeps its id, but counts anew. */
@@ -243,8 +240,8 @@ static int kapf_prepare_schema(struct kapf_change *change, u32 i)
 {
 	const struct kapf_config_schema *record = change->image.schemas[i];
 	struct kapf_next_schema *next = &change->schemas[i];
+	struct kapf_schema *present = next->present;
 	struct kapf_level *level;
-	struct kapf_schema *present;
 	int ret;
 
 	change->error->object = KAPF_OBJECT_SCHEMA;
@@ -252,7 +249,6 @@ static int kapf_prepare_schema(struct kapf_change *change, u32 i)
 	next->config = kapf_copy_record(record, record->record_size);
 	if (!next->config)
 		return -ENOMEM;
-	present = kapf_find_schema(change->present, i, record->name);
 	ret = kapf_set_uid(change->error, next->config->uid,
 			   present ? present->config->uid : NULL);
 	if (ret)
@@ -296,17 +292,6 @@ static int kapf_prepare_schema_ids(struct kapf_change *change)
 	return 0;
 }
 
-static const struct kapf_config_level *
-kapf_image_find_level(const struct kapf_image *image, const char *name)
-{
-	u32 i;
-
-	for (i = 0; i < image->head->nr_levels; i++)
-		if (!strcmp(image->levels[i]->name, name))
-			return image->levels[i];
-	return NULL;
-}
-
 static int kapf_refuse_room(struct kapf_config_error *error,
 			    enum kapf_field field, u64 value, u64 max)
 {
@@ -329,10 +314,9 @@ static int kapf_check_room(struct kapf_change *change)
 	const struct kapf_instance *instance = change->instance;
 	const struct kapf_image *image = &change->image;
 	u32 levels = image->head->nr_levels;
-	const struct kapf_config_level *record;
 	const struct kapf_level *level;
 	u64 queues = 0;
-	int ret;
+	int ret, at;
 	u32 i;
 
 	for (i = 0; i < image->head->nr_levels; i++)
@@ -341,9 +325,9 @@ static int kapf_check_room(struct kapf_change *change)
 		u32 kept = level->qs.nr_kept;
 		u32 free = level->draining ? 0 : level->config->queues;
 
-		record = kapf_image_find_level(image, level->config->name);
-		if (record)
-			free = max(free, record->queues);
+		at = kapf_image_find_level(image, level->config->name);
+		if (at >= 0)
+			free = max(free, image->levels[at]->queues);
 		else if (level->draining)
 			levels++;
 		queues += max(kept, free) - free;
@@ -388,6 +372,7 @@ static int kapf_change_prepare(struct kapf_change *change)
 
 	for (i = 0; !ret && i < head->nr_levels; i++)
 		ret = kapf_prepare_level(change, i);
+	kapf_find_schemas(change);
 	for (i = 0; !ret && i < head->nr_schemas; i++) {
 		ret = kapf_prepare_schema(change, i);
 		cond_resched();

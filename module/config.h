@@ -2,6 +2,7 @@
 #ifndef KAPF_CONFIG_H
 #define KAPF_CONFIG_H
 
+#include <linux/rbtree.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 #include <linux/kapf.h>
@@ -67,19 +68,39 @@ int kapf_config_replace(struct kapf_instance *instance, const void *image,
 /* image.c: the form in which a configuration travels */
 
 /**
+ * struct kapf_image_name - the name of a record
+ * @node: among those of its kind
+ * @name: the record's
+ */
+struct kapf_image_name {
+	struct rb_node node;
+	const char *name;
+};
+
+/**
  * struct kapf_image - an image that has been checked
  * @head: of the image
  * @levels: its level records
  * @schemas: its schema records
+ * @levels_by_name: tree of @level_names
+ * @schemas_by_name: tree of @schema_names
+ * @level_names: of @levels
+ * @schema_names: of @schemas
  */
 struct kapf_image {
 	const struct kapf_config *head;
 	const struct kapf_config_level *levels[KAPF_MAX_LEVELS];
 	const struct kapf_config_schema *schemas[KAPF_MAX_SCHEMAS];
+	struct rb_root levels_by_name;
+	struct rb_root schemas_by_name;
+	struct kapf_image_name level_names[KAPF_MAX_LEVELS];
+	struct kapf_image_name schema_names[KAPF_MAX_SCHEMAS];
 };
 
 int kapf_image_check(struct kapf_image *image, const void *data, size_t len,
 		     struct kapf_config_error *error);
+int kapf_image_find_level(const struct kapf_image *image, const char *name);
+int kapf_image_find_schema(const struct kapf_image *image, const char *name);
 int kapf_image_refuse(struct kapf_config_error *error, enum kapf_field field,
 		      enum kapf_reason reason);
 void *kapf_image_builtin(size_t *len);

@@ -10,6 +10,7 @@
 
 #include <linux/align.h>
 #include <linux/ctype.h>
+#include <linux/rbtree.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -340,11 +341,70 @@ static const void *kapf_image_next(const void **data, size_t *len, size_t size)
 	return record;
 }
 
+static int kapf_compare_names(struct rb_node *a, const struct rb_node *b)
+{
+	return strcmp(container_of(a, struct kapf_image_name, node)->name,
+		      container_of(b, struct kapf_image_name, node)->name);
+}
+
+static int kapf_compare_with_name(const void *name, const struct rb_node *node)
+{
+	return strcmp(name,
+		      container_of(node, struct kapf_image_name, node)->name);
+}
+
+/* No two objects of a kind have the same name. */
+static int kapf_check_unique(struct rb_root *by_name,
+			     struct kapf_image_name *entry, const char *name,
+			     struct kapf_config_error *error)
+{
+	entry->name = name;
+	if (rb_find_add(&entry->node, by_name, kapf_compare_names))
+		return kapf_image_refuse(error, KAPF_FIELD_NAME,
+					 KAPF_REASON_DUPLICATE);
+	return 0;
+}
+
+static int kapf_find_name(const struct rb_root *by_name,
+			  const struct kapf_image_name *names,
+			  const char *name)
+{
+	struct rb_node *node = rb_find(name, by_name, kapf_compare_with_name);
+
+	return node ? container_of(node, struct kapf_image_name, node) - names :
+		      -1;
+}
+
+/**
+ * kapf_image_find_level() - the level of this name
+ * @image: that has been checked
+ * @name: of a level
+ *
+ * Return: its index; -1: there is none.
+ */
+int kapf_image_find_level(const struct kapf_image *image, const char *name)
+{
+	return kapf_find_name(&image->levels_by_name, image->level_names, name);
+}
+
+/**
+ * kapf_image_find_schema() - the schema of this name
+ * @image: that has been checked
+ * @name: of a schema
+ *
+ * Return: its index; -1: there is none.
+ */
+int kapf_image_find_schema(const struct kapf_image *image, const char *name)
+{
+	return kapf_find_name(&image->schemas_by_name, image->schema_names,
+			      name);
+}
+
 static int kapf_check_levels(struct kapf_image *image, const void **data,
 			     size_t *len, struct kapf_config_error *error)
 {
 	u64 queues = 0;
-	u32 i, j;
+	u32 i;
 	int ret;
 
 	error->object = KAPF_OBJECT_LEVEL;
@@ -357,13 +417,12 @@ static int kapf_check_levels(struct kapf_image *image, const void **data,
 			return kapf_image_refuse(error, KAPF_FIELD_RECORD_SIZE,
 						 KAPF_REASON_FORMAT);
 		ret = kapf_check_level(level, error);
+		if (!ret)
+			ret = kapf_check_unique(&image->levels_by_name,
+						&image->level_names[i],
+						level->name, error);
 		if (ret)
 			return ret;
-		for (j = 0; j < i; j++)
-			if (!strcmp(image->levels[j]->name, level->name))
-				return kapf_image_refuse(error,
-							 KAPF_FIELD_NAME,
-							 KAPF_REASON_DUPLICATE);
 		queues += level->queues;
 		if (queues > kapf_max_queues) {
 			error->value = queues;
@@ -380,7 +439,7 @@ static int kapf_check_levels(struct kapf_image *image, const void **data,
 static int kapf_check_schemas(struct kapf_image *image, const void **data,
 			      size_t *len, struct kapf_config_error *error)
 {
-	u32 i, j;
+	u32 i;
 	int ret;
 
 	error->object = KAPF_OBJECT_SCHEMA;
@@ -393,13 +452,12 @@ static int kapf_check_schemas(struct kapf_image *image, const void **data,
 			return kapf_image_refuse(error, KAPF_FIELD_RECORD_SIZE,
 						 KAPF_REASON_FORMAT);
 		ret = kapf_check_schema(schema, error);
+		if (!ret)
+			ret = kapf_check_unique(&image->schemas_by_name,
+						&image->schema_names[i],
+						schema->name, error);
 		if (ret)
 			return ret;
-		for (j = 0; j < i; j++)
-			if (!strcmp(image->schemas[j]->name, schema->name))
-				return kapf_image_refuse(error,
-							 KAPF_FIELD_NAME,
-							 KAPF_REASON_DUPLICATE);
 		image->schemas[i] = schema;
 		cond_resched();
 	}
@@ -409,26 +467,17 @@ static int kapf_check_schemas(struct kapf_image *image, const void **data,
 static int kapf_check_complete(const struct kapf_image *image,
 			       struct kapf_config_error *error)
 {
-	unsigned int levels = 0, schemas = 0;
 	u32 i;
 
-	for (i = 0; i < image->head->nr_levels; i++) {
-		int m = kapf_mandatory_find(image->levels[i]->name);
-
-		if (m >= 0)
-			levels |= 1u << m;
-	}
-	for (i = 0; i < image->head->nr_schemas; i++) {
-		int m = kapf_mandatory_find(image->schemas[i]->name);
-
-		if (m >= 0)
-			schemas |= 1u << m;
-	}
 	for (i = 0; i < ARRAY_SIZE(kapf_mandatory); i++) {
-		if (levels & schemas & (1u << i))
+		const char *name = kapf_mandatory[i].name;
+
+		if (kapf_image_find_level(image, name) < 0)
+			error->object = KAPF_OBJECT_LEVEL;
+		else if (kapf_image_find_schema(image, name) < 0)
+			error->object = KAPF_OBJECT_SCHEMA;
+		else
 			continue;
-		error->object = levels & (1u << i) ? KAPF_OBJECT_SCHEMA :
-						     KAPF_OBJECT_LEVEL;
 		error->index = 0;
 		error->min = i;
 		error->max = i;
@@ -440,7 +489,7 @@ static int kapf_check_complete(const struct kapf_image *image,
 
 /**
  * kapf_image_check() - is an image a sound configuration?
- * @image: out: where its records are
+ * @image: zeroed; out: where its records are
  * @data: the image, aligned to 8 bytes
  * @len: of the image
  * @error: out: what is wrong with it

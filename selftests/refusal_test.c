@@ -296,14 +296,17 @@ TEST_F(refusal, names_that_are_good)
 
 TEST_F(refusal, duplicates)
 {
-	struct kapf_config_schema *more;
+	struct kapf_config_schema *more, *later;
 
 	set_name(self->queues->name, "reject", 6);
 	REFUSED(EINVAL, in_level(3, NAME, duplicate()));
 	set_name(self->queues->name, "queues", 6);
 	more = image_schema(&self->image, "schema", 200, "reject", "[]");
+	/* Of two the second; what comes after it is not looked at. */
+	later = image_schema(&self->image, "later", 1, "reject", "[]");
 	REFUSED(EINVAL, in_schema(3, NAME, duplicate()));
 	set_name(more->name, "other", 5);
+	later->precedence = 200;
 }
 
 TEST_F(refusal, uid_conflict)
