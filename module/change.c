@@ -479,38 +479,59 @@ static void kapf_change_commit(struct kapf_change *change)
 	rcu_assign_pointer(instance->config, change->next);
 }
 
+/* A change of what is in force now, with config_lock held. */
+static int kapf_change_apply(struct kapf_change *change)
+{
+	int ret = kapf_change_prepare(change);
+
+	if (!ret)
+		kapf_change_commit(change);
+	else
+		kapf_change_abandon(change);
+	return ret;
+}
+
 /**
  * kapf_config_replace() - check a configuration, and put it into force
- * @instance: whose; its config_lock is held
+ * @instance: whose
+ * @generation: of the configuration that it is to replace; 0: it is the first one
  * @image: of the configuration
  * @len: of @image
  * @error: out: what is wrong with it
  *
- * After a grace period, without the lock, so that nobody else has to wait, the
- * former configuration is to be freed, and kapf_borrow_update() is due.
+ * An image is checked, and the former configuration freed after a grace period,
+ * while nobody else has to wait.  kapf_borrow_update() is due then.
  *
- * Return: 0; -EINVAL or -ENOSPC and @error; -ENOMEM.  Nothing has changed then.
+ * Return: 0; -EINVAL or -ENOSPC and @error; -ESTALE, whatever the image is like;
+ * -ENOMEM, -EINTR.  Nothing has changed then.
  */
-int kapf_config_replace(struct kapf_instance *instance, const void *image,
-			size_t len, struct kapf_config_error *error)
+int kapf_config_replace(struct kapf_instance *instance, u64 generation,
+			const void *image, size_t len,
+			struct kapf_config_error *error)
 {
 	struct kapf_change *change = kvzalloc(sizeof(*change), KAPF_GFP);
-	int ret;
+	int fault, ret;
 
 	if (!change)
 		return -ENOMEM;
 	change->instance = instance;
-	change->present = kapf_config_locked(instance);
 	change->error = error;
-	ret = kapf_image_check(&change->image, image, len, error);
-	if (!ret) {
-		ret = kapf_change_prepare(change);
-		if (!ret)
-			kapf_change_commit(change);
-		else
-			kapf_change_abandon(change);
+	fault = kapf_image_check(&change->image, image, len, error);
+	ret = mutex_lock_interruptible(&instance->config_lock);
+	if (ret)
+		goto free;
+	change->present = kapf_config_locked(instance);
+	if (generation != instance->generation)
+		ret = -ESTALE;
+	else
+		ret = fault ?: kapf_change_apply(change);
+	mutex_unlock(&instance->config_lock);
+	if (!ret && change->present) {
+		synchronize_rcu();
+		kvfree(change->present);
 	}
-	if (!error->reason)
+free:
+	if (!error->reason || (ret != -EINVAL && ret != -ENOSPC))
 		*error = (struct kapf_config_error) { };
 	kvfree(change);
 	return ret;

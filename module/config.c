@@ -29,7 +29,6 @@ struct kapf_active_config *kapf_config_locked(struct kapf_instance *instance)
 int kapf_config_set(struct kapf_instance *instance,
 		    struct kapf_set_config *set)
 {
-	const struct kapf_active_config *former;
 	void *image;
 	int ret;
 
@@ -39,24 +38,12 @@ int kapf_config_set(struct kapf_instance *instance,
 	if (!image)
 		return -ENOMEM;
 	ret = -EFAULT;
-	if (copy_from_user(image, u64_to_user_ptr(set->image), set->image_len))
-		goto free_image;
-	ret = mutex_lock_interruptible(&instance->config_lock);
-	if (ret)
-		goto free_image;
-	former = kapf_config_locked(instance);
-	ret = -ESTALE;
-	if (set->generation == former->generation)
-		ret = kapf_config_replace(instance, image, set->image_len,
-					  &set->error);
-	mutex_unlock(&instance->config_lock);
-	if (ret)
-		goto free_image;
-	synchronize_rcu();
-	kvfree(former);
-	kapf_borrow_update(instance, ++set->generation);
-free_image:
+	if (!copy_from_user(image, u64_to_user_ptr(set->image), set->image_len))
+		ret = kapf_config_replace(instance, set->generation, image,
+					  set->image_len, &set->error);
 	kvfree(image);
+	if (!ret)
+		kapf_borrow_update(instance, ++set->generation);
 	return ret;
 }
 
@@ -171,9 +158,7 @@ int kapf_config_init(struct kapf_instance *instance)
 
 	if (!image)
 		return -ENOMEM;
-	mutex_lock(&instance->config_lock);
-	ret = kapf_config_replace(instance, image, len, &error);
-	mutex_unlock(&instance->config_lock);
+	ret = kapf_config_replace(instance, 0, image, len, &error);
 	kfree(image);
 	return ret;
 }

@@ -62,8 +62,9 @@ int kapf_config_set(struct kapf_instance *instance,
 struct kapf_active_config *kapf_config_locked(struct kapf_instance *instance);
 
 /* change.c: how it is replaced */
-int kapf_config_replace(struct kapf_instance *instance, const void *image,
-			size_t len, struct kapf_config_error *error);
+int kapf_config_replace(struct kapf_instance *instance, u64 generation,
+			const void *image, size_t len,
+			struct kapf_config_error *error);
 
 /* image.c: the form in which a configuration travels */
 

@@ -101,6 +101,10 @@ TEST_F(config, stale_generation_changes_nothing)
 		set.generation = before + off[i];
 		EXPECT_EQ(-ESTALE, call(self->control, KAPF_SET_CONFIG, &set));
 	}
+	/* Whatever is wrong with it, it has to be made anew. */
+	((struct kapf_config *)bytes)->magic++;
+	EXPECT_EQ(-ESTALE, call(self->control, KAPF_SET_CONFIG, &set));
+	EXPECT_EQ(KAPF_REASON_NONE, set.error.reason);
 	free(bytes);
 	EXPECT_EQ(before, generation(self->control));
 	bytes = get_image(self->control, &len);
