@@ -191,25 +191,46 @@ static void kapf_level_dispatched(struct kapf_queueset *qs,
 	kapf_level_decided(level, slot, KAPF_SLOT_GRANTED, level->wakeups);
 }
 
-/* Seat what fits.  Called with the lock held, returns without it. */
-static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
+/*
+ * Seat what fits, as much of it as may be in one hold of the lock.  Called with
+ * the lock held, returns without it: whether there is more.
+ */
+static __always_inline bool kapf_level_round_unlock(struct kapf_level *level,
+						    u64 now)
 	__releases(&level->lock)
 {
 	struct kapf_wakeups wakeups __uninitialized;
 	bool more;
 
-	for (;;) {
-		wakeups.nr = 0;
-		level->wakeups = &wakeups;
-		more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
-		kapf_measure_blocked(&level->qs);
-		kapf_level_settle(level, now);
-		spin_unlock(&level->lock);
-		kapf_wakeups_wake(&wakeups);
-		if (!more)
-			return;
+	wakeups.nr = 0;
+	level->wakeups = &wakeups;
+	more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
+	kapf_measure_blocked(&level->qs);
+	kapf_level_settle(level, now);
+	spin_unlock(&level->lock);
+	kapf_wakeups_wake(&wakeups);
+	return more;
+}
+
+/* Seat what fits.  Called with the lock held, returns without it. */
+static void kapf_level_dispatch_unlock(struct kapf_level *level, u64 now)
+	__releases(&level->lock)
+{
+	while (kapf_level_round_unlock(level, now))
 		spin_lock(&level->lock);
-	}
+}
+
+/* Seat what fits, while others get the CPU between two rounds. */
+static void kapf_level_dispatch(struct kapf_level *level)
+{
+	bool more;
+
+	do {
+		spin_lock_bh(&level->lock);
+		more = kapf_level_round_unlock(level, ktime_get_ns());
+		local_bh_enable();
+		cond_resched();
+	} while (more);
 }
 
 static void kapf_level_unlock(struct kapf_level *level, u64 now)
@@ -597,45 +618,40 @@ void kapf_level_end_period(struct kapf_level *level,
  * @server_seats: ServerCL
  * @now: the time
  *
- * Seats what fits now.
+ * Seats what fits now.  May sleep.
  */
 void kapf_level_limit(struct kapf_level *level,
 		      const struct kapf_allocation *part, u32 server_seats,
 		      u64 now)
 {
-	local_bh_disable();
-	spin_lock(&level->lock);
+	spin_lock_bh(&level->lock);
 	level->target = part->target;
 	kapf_queueset_limit(&level->qs, part->current_limit, now);
 	kapf_metrics_limit(level, server_seats, now);
-	if (level->exempt)
-		spin_unlock(&level->lock);
-	else
-		kapf_level_dispatch_unlock(level, now);
-	local_bh_enable();
+	spin_unlock_bh(&level->lock);
+	if (!level->exempt)
+		kapf_level_dispatch(level);
 }
 
 /**
  * kapf_level_grant_all() - let nobody wait
  * @level: to which nobody comes any more to wait
  *
- * They get seats beyond the limit.
+ * They get seats beyond the limit.  May sleep.
  */
 void kapf_level_grant_all(struct kapf_level *level)
 {
 	struct kapf_queueset *qs = &level->qs;
-	u64 now = ktime_get_ns();
 	u32 limit;
 
 	if (level->exempt)
 		return;
-	local_bh_disable();
-	spin_lock(&level->lock);
+	spin_lock_bh(&level->lock);
 	limit = qs->seats;
-	kapf_queueset_limit(qs, U32_MAX, now);
-	kapf_level_dispatch_unlock(level, now);
-	spin_lock(&level->lock);
-	kapf_queueset_limit(qs, limit, now);
-	spin_unlock(&level->lock);
-	local_bh_enable();
+	kapf_queueset_limit(qs, U32_MAX, ktime_get_ns());
+	spin_unlock_bh(&level->lock);
+	kapf_level_dispatch(level);
+	spin_lock_bh(&level->lock);
+	kapf_queueset_limit(qs, limit, ktime_get_ns());
+	spin_unlock_bh(&level->lock);
 }
