@@ -525,6 +525,13 @@ long kapf_slot_cancel(struct kapf_session *session, unsigned long index)
 	}
 }
 
+/* How many seats does what executes hold? */
+static u32 kapf_slot_seats(const struct kapf_slot *slot)
+{
+	return slot->flags & KAPF_SLOT_PASSING ?
+		       0 : kapf_request_width(&slot->request);
+}
+
 /**
  * kapf_slot_end() - give back what a slot holds, whatever its state
  * @session: that has ended
@@ -546,7 +553,7 @@ u32 kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot)
 			if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING,
 					    KAPF_SLOT_CLAIMED))
 				break;
-			width = kapf_request_width(&slot->request);
+			width = kapf_slot_seats(slot);
 			local_bh_disable();
 			kapf_slot_served(session, slot, false);
 			local_bh_enable();

@@ -271,6 +271,39 @@ TEST_F(mode, off_ends_with_the_session)
 	self->fd = open_session(1);
 }
 
+/* What an EVICT tells of: requests from before the mode, and exempt ones. */
+static void evict_in_mode(struct __test_metadata *_metadata,
+			  struct _test_data_mode *self, __u32 mode)
+{
+	struct kapf_evict evict = { .size = sizeof(evict) };
+	struct kapf_op op = request(1, self->exempt);
+
+	evict.session = last_session(self->control);
+	ASSERT_EQ(KAPF_EXECUTE, admit(self->fd, 0, self->schema));
+	ASSERT_EQ(0, set_mode(self->control, mode));
+	op.initial_seats = 7;
+	EXPECT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+	EXPECT_EQ(4, admit_many(self, 2, 6));
+	op = request(6, self->schema);
+	EXPECT_EQ(1, write_ops(self->fd, &op, 1));
+	EXPECT_EQ(0, call(self->control, KAPF_EVICT, &evict));
+	EXPECT_EQ(2, evict.requests);
+	EXPECT_EQ(8, evict.seats);
+	EXPECT_EQ(0, evict.waiting);
+	EXPECT_EQ(0, level_stats(self->control, "test").executing_requests);
+	EXPECT_EQ(0, seats_in_use(self->control, "test"));
+}
+
+TEST_F(mode, observe_evicts_no_seats_of_those_that_pass)
+{
+	evict_in_mode(_metadata, self, KAPF_MODE_OBSERVE);
+}
+
+TEST_F(mode, off_evicts_no_seats_of_those_that_pass)
+{
+	evict_in_mode(_metadata, self, KAPF_MODE_OFF);
+}
+
 /* Two execute, two wait. */
 static void two_wait(struct _test_data_mode *self, struct waiter *waiters)
 {
