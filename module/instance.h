@@ -24,7 +24,8 @@ struct kapf_level;
 /**
  * struct kapf_instance - one budget of seats
  * @config: what is in force
- * @mode: enum kapf_mode; written with @config_lock and @sessions_lock held
+ * @mode: enum kapf_mode; written with @mode_lock and @sessions_lock held
+ * @mode_lock: held to change @mode; taken before the other two
  * @passing: requests that execute in mode off; those that change something second
  * @config_lock: held to replace the configuration, and to read what it is made
  *	of at leisure; protects what follows up to @sessions_lock; taken before
@@ -58,6 +59,7 @@ struct kapf_level;
 struct kapf_instance {
 	struct kapf_active_config __rcu *config;
 	u32 mode;
+	struct mutex mode_lock; /* changing mode */
 	atomic_t passing[2];
 	struct mutex config_lock; /* replacing, and reading at leisure */
 	u64 generation;

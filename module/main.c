@@ -55,6 +55,7 @@ static struct kapf_instance *kapf_instance_create(unsigned int number)
 		return ERR_PTR(-ENOMEM);
 	instance->number = number;
 	instance->mode = KAPF_MODE_ENFORCE;
+	mutex_init(&instance->mode_lock);
 	mutex_init(&instance->config_lock);
 	mutex_init(&instance->sessions_lock);
 	INIT_LIST_HEAD(&instance->levels);

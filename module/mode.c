@@ -18,7 +18,7 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "metrics.h"
@@ -214,47 +214,88 @@ void kapf_mode_end(const struct kapf_session *session)
 	}
 }
 
-/* Make room for shadows, if there is none. */
-static int kapf_mode_make_shadows(struct kapf_session *session)
-{
-	if (!session->shadows)
-		session->shadows = kvcalloc(session->nr_slots,
-					    sizeof(*session->shadows),
-					    KAPF_GFP);
-	return session->shadows ? 0 : -ENOMEM;
-}
-
-/* From the next admission on it is in this mode. */
-static int kapf_mode_switch(struct kapf_instance *instance, u32 mode)
+/* A session without shadows; NULL: there is none. */
+static struct kapf_session *
+kapf_mode_find_unshadowed(struct kapf_instance *instance)
 {
 	struct kapf_session *session;
-	int ret = 0;
 
-	mutex_lock(&instance->sessions_lock);
-	list_for_each_entry(session, &instance->sessions, link) {
-		if (mode != KAPF_MODE_OBSERVE || ret)
-			break;
-		ret = kapf_mode_make_shadows(session);
-	}
-	if (!ret)
-		/* Pairs with kapf_slot_decide(): the shadows are there. */
-		smp_store_release(&instance->mode, mode);
-	mutex_unlock(&instance->sessions_lock);
-	return ret;
+	lockdep_assert_held(&instance->sessions_lock);
+	list_for_each_entry(session, &instance->sessions, link)
+		if (!session->shadows)
+			return session;
+	return NULL;
 }
 
+/*
+ * From the next admission on it is in this mode; in mode observe, once all sessions
+ * have shadows.  Memory for these is taken while the lock is not held; it does not
+ * matter which session of that size it is for.
+ */
+static int kapf_mode_switch(struct kapf_instance *instance, u32 mode)
+{
+	struct kapf_session *session = NULL;
+	struct kapf_slot *shadows = NULL;
+	u32 room = 0;
+
+	for (;;) {
+		mutex_lock(&instance->sessions_lock);
+		if (mode == KAPF_MODE_OBSERVE)
+			session = kapf_mode_find_unshadowed(instance);
+		if (session && session->nr_slots == room) {
+			session->shadows = shadows;
+			shadows = NULL;
+			session = kapf_mode_find_unshadowed(instance);
+			room = 0;
+		}
+		if (!session)
+			/* Pairs with kapf_slot_decide(): they are there. */
+			smp_store_release(&instance->mode, mode);
+		else
+			room = session->nr_slots;
+		mutex_unlock(&instance->sessions_lock);
+
+		kvfree(shadows);
+		if (!session)
+			return 0;
+		/* New ones may come again and again. */
+		if (signal_pending(current))
+			return -EINTR;
+		shadows = kvcalloc(room, sizeof(*shadows), KAPF_GFP);
+		if (!shadows)
+			return -ENOMEM;
+	}
+}
+
+static void kapf_mode_grant_all(struct kapf_instance *instance)
+{
+	struct kapf_level *level;
+
+	mutex_lock(&instance->config_lock);
+	list_for_each_entry(level, &instance->levels, link)
+		kapf_level_grant_all(level);
+	mutex_unlock(&instance->config_lock);
+}
+
+/* The end of a session, which comes meanwhile, drops its own. */
 static void kapf_mode_drop_shadows(struct kapf_instance *instance)
 {
 	struct kapf_session *session;
-	u32 i;
+	u64 next = 0;
+	u32 i, nr;
 
-	mutex_lock(&instance->sessions_lock);
-	list_for_each_entry(session, &instance->sessions, link)
-		for (i = 0; session->shadows && i < session->nr_slots; i++) {
+	do {
+		mutex_lock(&instance->sessions_lock);
+		session = kapf_session_next(instance, next);
+		if (session)
+			next = session->id + 1;
+		nr = session && session->shadows ? session->nr_slots : 0;
+		for (i = 0; i < nr; i++) {
 			kapf_slot_dequeue(&session->shadows[i]);
 			cond_resched();
 		}
-	mutex_unlock(&instance->sessions_lock);
+		mutex_unlock(&instance->sessions_lock);
+	} while (session);
 }
 
 /**
@@ -262,17 +303,18 @@ static void kapf_mode_drop_shadows(struct kapf_instance *instance)
  * @instance: whose mode
  * @mode: enum kapf_mode
  *
+ * Only another one of these waits for all of it.
+ *
  * Return: as the ABI says.
  */
 int kapf_mode_set(struct kapf_instance *instance, u32 mode)
 {
-	struct kapf_level *level;
 	u32 before;
 	int ret;
 
 	if (mode < KAPF_MODE_ENFORCE || mode > KAPF_MODE_OFF)
 		return -EINVAL;
-	ret = mutex_lock_interruptible(&instance->config_lock);
+	ret = mutex_lock_interruptible(&instance->mode_lock);
 	if (ret)
 		return ret;
 	before = instance->mode;
@@ -283,11 +325,10 @@ int kapf_mode_set(struct kapf_instance *instance, u32 mode)
 	/* Those who still decide by the mode before. */
 	synchronize_rcu();
 	if (before == KAPF_MODE_ENFORCE)
-		list_for_each_entry(level, &instance->levels, link)
-			kapf_level_grant_all(level);
+		kapf_mode_grant_all(instance);
 	if (before == KAPF_MODE_OBSERVE)
 		kapf_mode_drop_shadows(instance);
 unlock:
-	mutex_unlock(&instance->config_lock);
+	mutex_unlock(&instance->mode_lock);
 	return ret;
 }

@@ -217,7 +217,7 @@ static int kapf_gather_stats(struct kapf_instance *instance,
 		get->generation = config->generation;
 		get->nr_sessions = READ_ONCE(instance->nr_sessions);
 		get->fair_frac = instance->fair_prop;
-		get->mode = instance->mode;
+		get->mode = READ_ONCE(instance->mode);
 		get->passing_requests = atomic_read(&instance->passing[0]);
 		get->passing_mutating_requests =
 			atomic_read(&instance->passing[1]);

@@ -496,11 +496,12 @@ TEST_F(reconfigure, lower_limit_lets_nobody_in_until_there_is_room)
 }
 
 /**
- * struct changer - a thread that replaces the configuration again and again
+ * struct changer - a thread that replaces the configuration, or the mode, again
+ *	and again
  * @thread: it
  * @control: the node
- * @image: what with
- * @changes: how often
+ * @image: what with; NULL: it is the mode, and in the end it is that of before
+ * @changes: how often; even
  * @mean: how long that took on average, ns; 0 at first
  * @done: it has ended
  */
@@ -518,17 +519,21 @@ static void *changer_main(void *arg)
 	struct changer *changer = arg;
 	struct kapf_set_config set = { .size = sizeof(set) };
 	__u64 begin, all = 0;
-	size_t len;
-	char *bytes = image_pack(changer->image, &len);
+	char *bytes = NULL;
+	size_t len = 0;
 	__u32 i;
 
+	if (changer->image)
+		bytes = image_pack(changer->image, &len);
 	set.image = (uintptr_t)bytes;
 	set.image_len = len;
 	set.generation = generation(changer->control);
 	for (i = 1; i <= changer->changes; i++) {
 		begin = now_ns();
-		if (call(changer->control, KAPF_SET_CONFIG, &set))
-			die("SET_CONFIG");
+		if (bytes ? call(changer->control, KAPF_SET_CONFIG, &set) :
+			    set_mode(changer->control, i % 2 ?
+				     KAPF_MODE_OFF : KAPF_MODE_ENFORCE))
+			die("SET_CONFIG or SET_MODE");
 		all += now_ns() - begin;
 		__atomic_store_n(&changer->mean, all / i, __ATOMIC_RELAXED);
 	}
@@ -553,11 +558,12 @@ static long sleeps(void)
  */
 static __u32 changes_waited_for(struct __test_metadata *_metadata,
 				struct _test_data_reconfigure *self,
+				const struct image *image,
 				bool (*what)(struct _test_data_reconfigure *))
 {
 	struct changer changer = {
 		.control = self->control,
-		.image = &self->with,
+		.image = image,
 		.changes = 30,
 	};
 	__u64 begin, took, mean;
@@ -590,7 +596,8 @@ static bool admit_and_finish(struct _test_data_reconfigure *self)
 
 TEST_F(reconfigure, requests_do_not_wait_for_a_change)
 {
-	EXPECT_GT(10, changes_waited_for(_metadata, self, admit_and_finish));
+	EXPECT_GT(10, changes_waited_for(_metadata, self, &self->with,
+					 admit_and_finish));
 }
 
 /* A change waits for others, but they do not wait with it. */
@@ -601,7 +608,12 @@ static bool look(struct _test_data_reconfigure *self)
 
 TEST_F(reconfigure, who_looks_does_not_wait_for_a_change)
 {
-	EXPECT_GT(10, changes_waited_for(_metadata, self, look));
+	EXPECT_GT(10, changes_waited_for(_metadata, self, &self->with, look));
+}
+
+TEST_F(reconfigure, who_looks_does_not_wait_for_a_change_of_mode)
+{
+	EXPECT_GT(10, changes_waited_for(_metadata, self, NULL, look));
 }
 
 TEST_HARNESS_MAIN
