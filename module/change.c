@@ -179,21 +179,19 @@ static int kapf_prepare_level(struct kapf_change *change, u32 i)
 
 /*
  * An id that no schema ever had: an index that is free in the next
- * configuration, and how often it has been given out.
+ * configuration, from @index on, and how often it has been given out.
  */
-static u32 kapf_new_schema_id(struct kapf_change *change)
+static u32 kapf_new_schema_id(struct kapf_change *change, u32 *index)
 {
-	u32 *ids = change->instance->schema_ids;
-	u32 i;
-
-	for (i = 0; i < KAPF_MAX_SCHEMAS; i++) {
-		u32 id = ids[i] ? ids[i] + KAPF_MAX_SCHEMAS :
-				  i + KAPF_MAX_SCHEMAS;
+	while (*index < KAPF_MAX_SCHEMAS) {
+		u32 i = (*index)++;
+		u32 *last = &change->instance->schema_ids[i];
+		u32 id = (*last ?: i) + KAPF_MAX_SCHEMAS;
 
 		/* An index whose ids are used up wraps to below the first. */
 		if (change->next->by_index[i] || id < KAPF_MAX_SCHEMAS)
 			continue;
-		ids[i] = id;
+		*last = id;
 		return id;
 	}
 	return 0;
@@ -275,13 +273,13 @@ static int kapf_prepare_schema(struct kapf_change *change, u32 i)
 /* New ones get what indices the others leave. */
 static int kapf_prepare_schema_ids(struct kapf_change *change)
 {
-	u32 i;
+	u32 i, index = 0;
 
 	for (i = 0; i < change->image.head->nr_schemas; i++) {
 		struct kapf_schema *schema = change->schemas[i].schema;
 
 		if (!schema->id) {
-			schema->id = kapf_new_schema_id(change);
+			schema->id = kapf_new_schema_id(change, &index);
 			if (!schema->id)
 				return -ENOSPC;
 			change->next->by_index[schema->id % KAPF_MAX_SCHEMAS] =
