@@ -63,7 +63,8 @@ struct kapf_queue *kapf_level_resize(struct kapf_level *level,
 
 	spin_lock_bh(&level->lock);
 	unused = qs->queues;
-	if (!queues || room < kapf_queueset_least_room(qs)) {
+	if (!queues ||
+	    (room < qs->nr_kept && room < kapf_queueset_least_room(qs))) {
 		unused = queues;
 		queues = qs->queues;
 		room = qs->nr_kept;

@@ -533,6 +533,12 @@ void kapf_queueset_limit(struct kapf_queueset *qs, u32 seats, u64 now)
 	qs->seats = seats;
 }
 
+/* Does a request wait in the queue, or hold seats that came from it? */
+static bool kapf_queue_used(const struct kapf_queue *queue)
+{
+	return queue->nr_waiting || queue->seats_in_use;
+}
+
 /**
  * kapf_queueset_least_room() - how many queues have to be kept
  * @qs: the queue set
@@ -544,8 +550,7 @@ u32 kapf_queueset_least_room(const struct kapf_queueset *qs)
 {
 	u32 nr = qs->nr_kept;
 
-	while (nr && !qs->queues[nr - 1].nr_waiting &&
-	       !qs->queues[nr - 1].seats_in_use)
+	while (nr && !kapf_queue_used(&qs->queues[nr - 1]))
 		nr--;
 	return nr;
 }
@@ -579,9 +584,14 @@ void kapf_queueset_resize(struct kapf_queueset *qs, struct kapf_queue *queues,
 			  u32 queue_length_limit)
 {
 	u32 i, nr = qs->nr_kept < room ? qs->nr_kept : room;
+	struct kapf_queue *old = qs->queues;
 
-	for (i = 0; queues != qs->queues && i < nr; i++)
-		kapf_queue_move(qs, &qs->queues[i], &queues[i]);
+	if (queues == old)
+		nr = 0;
+	/* One that is not used has nothing that is worth a move. */
+	for (i = 0; i < nr; i++)
+		if (kapf_queue_used(&old[i]))
+			kapf_queue_move(qs, &old[i], &queues[i]);
 	qs->queues = queues;
 	qs->nr_kept = room;
 	qs->nr_queues = nr_queues;
