@@ -446,24 +446,30 @@ static struct kapf_slot *kapf_deadlines_due_slot(struct kapf_deadlines *d,
 	return due ? container_of(due, struct kapf_slot, deadline) : NULL;
 }
 
-static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
+/*
+ * Let @expire end what is due, in rounds.  Return: what the timer of @deadlines
+ * returns; it is due again at once if that was not all.
+ */
+static enum hrtimer_restart
+kapf_level_expire(struct kapf_level *level, struct kapf_deadlines *deadlines,
+		  void (*expire)(struct kapf_level *level,
+				 struct kapf_slot *slot, u64 now,
+				 struct kapf_wakeups *wakeups))
 {
-	struct kapf_level *level = container_of(timer, struct kapf_level,
-						lingers.timer);
 	struct kapf_wakeups wakeups __uninitialized;
 	unsigned int nr, rounds = KAPF_ROUNDS;
 	u64 now = ktime_get_ns();
 	struct kapf_slot *slot;
 
 	spin_lock(&level->lock);
-	kapf_deadlines_fired(&level->lingers);
+	kapf_deadlines_fired(deadlines);
 	do {
 		wakeups.nr = 0;
 		for (nr = 0; nr < KAPF_ROUND; nr++) {
-			slot = kapf_deadlines_due_slot(&level->lingers, now);
+			slot = kapf_deadlines_due_slot(deadlines, now);
 			if (!slot)
 				break;
-			kapf_level_end_linger(level, slot, now, &wakeups);
+			expire(level, slot, now, &wakeups);
 		}
 		spin_unlock(&level->lock);
 		kapf_wakeups_wake(&wakeups);
@@ -473,9 +479,18 @@ static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
 			return HRTIMER_NORESTART;
 		spin_lock(&level->lock);
 	} while (--rounds);
-	kapf_deadlines_again(&level->lingers, now);
+	kapf_deadlines_again(deadlines, now);
 	spin_unlock(&level->lock);
 	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_restart kapf_level_lingers_fire(struct hrtimer *timer)
+{
+	struct kapf_level *level = container_of(timer, struct kapf_level,
+						lingers.timer);
+
+	return kapf_level_expire(level, &level->lingers,
+				 kapf_level_end_linger);
 }
 
 static void kapf_level_time_out(struct kapf_level *level,
@@ -493,32 +508,8 @@ static enum hrtimer_restart kapf_level_waits_fire(struct hrtimer *timer)
 {
 	struct kapf_level *level = container_of(timer, struct kapf_level,
 						waits.timer);
-	struct kapf_wakeups wakeups __uninitialized;
-	unsigned int nr, rounds = KAPF_ROUNDS;
-	u64 now = ktime_get_ns();
-	struct kapf_slot *slot;
 
-	spin_lock(&level->lock);
-	kapf_deadlines_fired(&level->waits);
-	do {
-		wakeups.nr = 0;
-		for (nr = 0; nr < KAPF_ROUND; nr++) {
-			slot = kapf_deadlines_due_slot(&level->waits, now);
-			if (!slot)
-				break;
-			kapf_level_time_out(level, slot, now, &wakeups);
-		}
-		spin_unlock(&level->lock);
-		kapf_wakeups_wake(&wakeups);
-		spin_lock(&level->lock);
-		kapf_level_unlock(level, now);
-		if (nr < KAPF_ROUND)
-			return HRTIMER_NORESTART;
-		spin_lock(&level->lock);
-	} while (--rounds);
-	kapf_deadlines_again(&level->waits, now);
-	spin_unlock(&level->lock);
-	return HRTIMER_NORESTART;
+	return kapf_level_expire(level, &level->waits, kapf_level_time_out);
 }
 
 /**
