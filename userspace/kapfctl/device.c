@@ -140,6 +140,42 @@ void free_state(struct state *state)
 }
 
 /**
+ * level_by_id() - the level that the kernel means
+ * @config: where
+ * @id: of the level
+ *
+ * Return: NULL: it is gone, or drains.
+ */
+const struct kapf_priority_level *
+level_by_id(const struct kapf_configuration *config, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < config->nr_levels; i++)
+		if (config->levels[i].id == id)
+			return &config->levels[i];
+	return NULL;
+}
+
+/**
+ * schema_by_id() - the schema that the kernel means
+ * @config: where
+ * @id: of the schema
+ *
+ * Return: NULL: it is gone.
+ */
+const struct kapf_flow_schema *
+schema_by_id(const struct kapf_configuration *config, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < config->nr_schemas; i++)
+		if (config->schemas[i].id == id)
+			return &config->schemas[i];
+	return NULL;
+}
+
+/**
  * level_stats() - find the statistics of a level
  * @state: where
  * @id: of the level

@@ -12,28 +12,6 @@
 
 #include "kapfctl.h"
 
-static const char *level_name(const struct kapf_configuration *config,
-			      uint32_t id)
-{
-	size_t i;
-
-	for (i = 0; i < config->nr_levels; i++)
-		if (config->levels[i].id == id)
-			return config->levels[i].name;
-	return NULL;
-}
-
-static const char *schema_name(const struct kapf_configuration *config,
-			       uint32_t id)
-{
-	size_t i;
-
-	for (i = 0; i < config->nr_schemas; i++)
-		if (config->schemas[i].id == id)
-			return config->schemas[i].name;
-	return NULL;
-}
-
 /*
  * ---------------------------------------------------------------------------
  * dump_priority_levels
@@ -185,8 +163,8 @@ static void print_queues(const struct queues *queues)
 
 	grid_cells(&grid, columns, grid.columns);
 	for (i = 0; i < queues->nr; i++)
-		add_queue(&grid, level_name(queues->config,
-					    queues->all[i].level),
+		add_queue(&grid, level_by_id(queues->config,
+					     queues->all[i].level)->name,
 			  &queues->all[i]);
 	grid_print(&grid);
 }
@@ -197,8 +175,8 @@ static void print_queue_trees(const struct queues *queues)
 	size_t i;
 
 	for (i = 0; i < queues->nr; i++)
-		tree_append(list, queue_tree(level_name(queues->config,
-							queues->all[i].level),
+		tree_append(list, queue_tree(level_by_id(queues->config,
+							 queues->all[i].level)->name,
 					     &queues->all[i]));
 	tree_print(list);
 }
@@ -257,12 +235,15 @@ static struct row *make_rows(const struct kapf_configuration *config,
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		row->request = &requests[i];
-		row->level = level_name(config, requests[i].info.level);
-		row->schema = schema_name(config, requests[i].info.schema);
-		if (row->level && row->schema &&
-		    requests[i].info.state != KAPF_REQUEST_LINGERING)
-			row++;
+		const struct kapf_request_info *info = &requests[i].info;
+		const struct kapf_priority_level *level =
+			level_by_id(config, info->level);
+		const struct kapf_flow_schema *schema =
+			schema_by_id(config, info->schema);
+
+		if (level && schema && info->state != KAPF_REQUEST_LINGERING)
+			*row++ = (struct row){ &requests[i], level->name,
+					       schema->name };
 	}
 	*nr_rows = row - rows;
 	qsort(rows, *nr_rows, sizeof(*rows), compare_rows);

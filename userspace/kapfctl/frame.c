@@ -141,26 +141,18 @@ static int compare_flows(const void *one, const void *other)
 	return compare_identities(one, other);
 }
 
-static const char *name_of_schema(const struct state *state, uint32_t id)
-{
-	size_t i;
-
-	for (i = 0; i < state->config->nr_schemas; i++)
-		if (state->config->schemas[i].id == id)
-			return state->config->schemas[i].name;
-	return "";
-}
-
 static struct flow_row flow_of(const struct request *request,
 			       const struct state *state)
 {
 	const struct kapf_request_info *info = &request->info;
+	const struct kapf_flow_schema *schema =
+		schema_by_id(state->config, info->schema);
 	bool seated = info->state != KAPF_REQUEST_WAITING;
 	unsigned int width = info->initial_seats > info->final_seats ?
 			     info->initial_seats : info->final_seats;
 
 	return (struct flow_row){
-		.schema = name_of_schema(state, info->schema),
+		.schema = schema ? schema->name : "",
 		.distinguisher = request->label[LABEL_DISTINGUISHER],
 		.id = info->schema,
 		.seats = seated ? width : 0,

@@ -280,6 +280,10 @@ struct request {
 
 int open_control(int flags);
 struct kapf_configuration *read_config(int fd);
+const struct kapf_priority_level *
+level_by_id(const struct kapf_configuration *config, uint32_t id);
+const struct kapf_flow_schema *
+schema_by_id(const struct kapf_configuration *config, uint32_t id);
 int read_state(struct state *state, int fd);
 void free_state(struct state *state);
 const struct kapf_level_stats *level_stats(const struct state *state,
