@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hold SERVER USER VERB COUNT [MS [WATCHERS]]: a server that admits COUNT requests
- * of one user at once, which wait for MS, or as long as they may, and concern so many
- * watchers, and holds them until its stdin ends.
+ * hold SERVER[/TENANT] USER VERB COUNT [MS [WATCHERS]]: a server that admits COUNT
+ * requests of one user at once, which wait for MS, or as long as they may, and
+ * concern so many watchers, and holds them until its stdin ends.
  *
  * The requests are for the pod "x,y" of the namespace "ns".  Prints a line with
  * the verdict for each as it comes, and at the end "finished" for each that it
@@ -68,10 +68,11 @@ int main(int argc, char **argv)
 
 	if (argc < 5 || argc > 7) {
 		fprintf(stderr,
-			"usage: hold SERVER USER VERB COUNT [MS [WATCHERS]]\n");
+			"usage: hold SERVER[/TENANT] USER VERB COUNT [MS [WATCHERS]]\n");
 		return 2;
 	}
-	server.name = argv[1];
+	server.name = strsep(&argv[1], "/");
+	server.tenant = argv[1];
 	digest.user = argv[2];
 	digest.verb = argv[3];
 	count = atoi(argv[4]);

@@ -550,6 +550,13 @@ says "says so" err 'nothing to judge: files are named by -f'
 run "$kapfctl" lint some.yaml
 exits "a file without -f" 2
 says "says so" err '"some.yaml" is too much'
+run "$kapfctl" lint --live -f "$case"
+exits "a file with --live" 2
+says "says so" err '--live judges the instance, without -f'
+run "$kapfctl" --device "$tmp/none" lint --live
+exits "an instance that is not there" 1
+says "says so" err "$tmp/none is not there"
+empty "and prints nothing" out
 run "$kapfctl" lint -f "$case" -o yaml
 exits "there is no YAML" 2
 

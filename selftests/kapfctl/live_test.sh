@@ -94,4 +94,116 @@ says "none is left" out "No sessions"
 exec 3>&- 5>&-
 wait
 
+# lint --live
+
+# release_all: end what was started, and wait until it is gone
+release_all() {
+	exec 3>&- 4>&- 5>&-
+	wait
+}
+
+# pair SERVER SERVER USER: each holds a request of the user, until release_all;
+# SERVER as hold takes it
+pair() {
+	start "${1%/*}" hold "$1" "$3" list 1
+	exec 3>"$tmp/${1%/*}.in"
+	start "${2%/*}" hold "$2" "$3" list 1
+	exec 4>"$tmp/${2%/*}.in"
+	await lists " ${1%/*} .* 1 0 "
+	await lists " ${2%/*} .* 1 0 "
+}
+
+# finds RULE KIND/NAME TEXT: one warning, which says so, with what to do
+finds() {
+	run kapfctl lint --live
+	exits "$1: exit status" 0
+	passes "$1: of $2" grep -q \
+		"^warning: ${2%%/*} \"${2#*/}\": .* \[$1\]\$" "$tmp/out"
+	says "$1: $3" out "$3"
+	passes "$1: why, and what to change" [ "$(grep -c '^    [A-Z].*\.$' \
+		"$tmp/out")" = 2 ]
+	passes "$1: and nothing else" [ "$(wc -l <"$tmp/out")" = 3 ]
+	run kapfctl lint --live --strict
+	exits "$1: exit status with --strict" 1
+}
+
+# finds_nothing WHAT
+finds_nothing() {
+	run kapfctl lint --live --strict
+	exits "nothing: $1" 0
+	empty "and nothing is printed" out
+	empty "nor complained of" err
+}
+
+{
+	user_schema by-namespace 510 small carol | sed 's/ByUser/ByNamespace/'
+	echo ---
+	user_schema by-none 520 small dave | sed '/ distinguisherMethod:/d; / ByUser/d'
+	echo ---
+	user_schema team 530 small 'kapf:tenant:team-b' |
+		sed 's/kind: User/kind: Group/; s/user:/group:/; s/verbs: .*/verbs: [list]/'
+	echo ---
+	user_schema bob 540 small bob
+} >"$tmp/in"
+run kapfctl apply -f - --max-requests-inflight 230
+exits "more seats, and schemas" 0
+finds_nothing "no servers"
+
+start one hold one alice list 2
+one=$started
+exec 3>"$tmp/one.in"
+await lists ' one .* 2 0 '
+finds_nothing "several requests of one process"
+start two hold two bob list 1
+exec 4>"$tmp/two.in"
+await lists ' two .* 1 0 '
+finds_nothing "users of their own"
+start three hold three alice list 1
+three=$started
+exec 5>"$tmp/three.in"
+await lists ' three .* 1 0 '
+finds one-flow FlowSchema/small "2 processes feed one flow, \"alice\" in the priority level \"small\", with 3 requests: server one, process $one (hold); server three, process $three (hold)"
+says "that of users" out "a user name of its own"
+run kapfctl lint --live -o json
+exits "as JSON" 0
+passes "without a file" grep -q \
+	'"rule": "one-flow", "severity": "warning", "file": null, "line": null, "kind": "FlowSchema", "name": "small", "what": "2 processes feed' <<END
+$(tr -d '\n' <"$tmp/out" | tr -s ' ')
+END
+release_all
+
+pair four five carol
+finds one-flow FlowSchema/by-namespace '2 processes feed one flow, "ns" in'
+says "that of a namespace" out "Say ByUser"
+release_all
+pair six seven dave
+finds one-flow FlowSchema/by-none '2 processes feed one flow, "" in'
+says "that of a schema" out "Say distinguisherMethod"
+release_all
+
+pair eight nine erin
+finds_nothing "one user in catch-all, which has no queues"
+release_all
+
+pair ten/team-b eleven alice
+finds_nothing "a tenant's user, and another of this name"
+release_all
+
+start twelve hold twelve/team-b erin list 1
+exec 3>"$tmp/twelve.in"
+await lists ' twelve team-b .* 1 0 '
+finds_nothing "a tenant in its level"
+start thirteen hold thirteen/team-b erin update 2
+exec 4>"$tmp/thirteen.in"
+await lists ' thirteen team-b .* 2 0 '
+finds lost-tenant Tenant/team-b '2 of its 3 requests in flight are in the priority level "catch-all": server twelve'
+release_all
+
+start fourteen attach fourteen team-a
+attached=$started
+exec 3>"$tmp/fourteen.in"
+await lists ' fourteen team-a '
+finds lost-tenant Tenant/team-a "no FlowSchema leads the group \"kapf:tenant:team-a\" to a priority level but catch-all: server fourteen, process $attached (attach)"
+release_all
+
 finish

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kapfctl lint: mistakes that people make in manifests, which no validation
- * refuses: each object is right, but does not do what it was written for.
+ * refuses: each object is right, but does not do what it was written for; or what
+ * comes of them with the servers that are at work.
  *
  * The objects of all files are judged together with the default objects, beside
  * which they will be.  A rule says nothing of default objects, and rather nothing
  * than what is not so.
  */
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lint.h"
 
-/* In the order in which findings of one line are shown; --help explains them. */
-static const struct {
+struct rule {
 	const char *id;
 	void (*find)(struct lint *lint);
-} rules[] = {
+};
+
+/* In the order in which findings of one line are shown; --help explains them. */
+static const struct rule rules[] = {
 	{ "dangling", find_dangling },
 	{ "shadowed", find_shadowed },
 	{ "behind", find_behind },
@@ -32,9 +37,15 @@ static const struct {
 	{ "hand-size", find_hand_size },
 	{ "dilution", find_dilution },
 	{ "borrowing", find_borrowing },
+	{ NULL, NULL }
 };
 
-#define NR_RULES (sizeof(rules) / sizeof(*rules))
+/* Those of --live */
+static const struct rule live_rules[] = {
+	{ "one-flow", find_fed_flows },
+	{ "lost-tenant", find_caught_tenants },
+	{ NULL, NULL }
+};
 
 /* Of an object the same is said once, say for a subject of two of its rules. */
 static bool is_said(const struct lint *lint, const struct finding *finding)
@@ -56,7 +67,7 @@ static bool is_said(const struct lint *lint, const struct finding *finding)
  * report() - add a finding of the rule that is looking
  * @lint: where
  * @severity: of it
- * @place: of an object that is from a file
+ * @place: of an object
  * @why: it matters; not copied
  * @change: that would help; not copied
  * @format: what it is, of printf(3)
@@ -66,7 +77,8 @@ void report(struct lint *lint, enum severity severity, struct place place,
 {
 	struct finding finding = {
 		.rule = lint->rule, .severity = severity, .kind = place.kind,
-		.name = place.name, .file = place.meta->file,
+		.name = place.name,
+		.file = place.meta ? place.meta->file : NULL,
 		.line = place.line, .order = lint->nr, .why = why,
 		.change = change,
 	};
@@ -151,9 +163,10 @@ static const char *severity_name(const struct finding *finding)
 
 static void print_finding(const struct finding *finding)
 {
-	printf("%s:%u: %s: %s \"%s\": %s [%s]\n", finding->file, finding->line,
-	       severity_name(finding), finding->kind, finding->name,
-	       finding->what, finding->rule);
+	if (finding->file)
+		printf("%s:%u: ", finding->file, finding->line);
+	printf("%s: %s \"%s\": %s [%s]\n", severity_name(finding),
+	       finding->kind, finding->name, finding->what, finding->rule);
 	printf("    %s\n    %s\n", finding->why, finding->change);
 }
 
@@ -163,8 +176,8 @@ static struct json_object *finding_tree(const struct finding *finding)
 
 	tree_add(tree, "rule", tree_text(finding->rule));
 	tree_add(tree, "severity", tree_text(severity_name(finding)));
-	tree_add(tree, "file", tree_text(finding->file));
-	tree_add(tree, "line", tree_number(finding->line));
+	tree_add(tree, "file", finding->file ? tree_text(finding->file) : NULL);
+	tree_add(tree, "line", finding->file ? tree_number(finding->line) : NULL);
 	tree_add(tree, "kind", tree_text(finding->kind));
 	tree_add(tree, "name", tree_text(finding->name));
 	tree_add(tree, "what", tree_text(finding->what));
@@ -230,24 +243,46 @@ static struct kapf_configuration *default_objects(void)
 	return config;
 }
 
-static int judge(struct lint *lint, enum severity worst)
+static int judge(struct lint *lint, const struct rule *rule,
+		 enum severity worst)
 {
 	int status = DONE;
 	size_t i;
 
-	lint->defaults = default_objects();
-	lint->config = default_objects();
-	if (merge_manifests(&lint->manifests, lint->config) < 0)
-		return REFUSED;
-	kapf_config_nominal(lint->config);
-	for (i = 0; i < NR_RULES; i++) {
-		lint->rule = rules[i].id;
-		rules[i].find(lint);
+	for (; rule->id; rule++) {
+		lint->rule = rule->id;
+		rule->find(lint);
 	}
 	for (i = 0; i < lint->nr; i++)
 		if (lint->findings[i].severity >= worst)
 			status = REFUSED;
 	print_findings(lint);
+	return status;
+}
+
+static int judge_manifests(struct lint *lint, enum severity worst)
+{
+	lint->defaults = default_objects();
+	lint->config = default_objects();
+	if (merge_manifests(&lint->manifests, lint->config) < 0)
+		return REFUSED;
+	kapf_config_nominal(lint->config);
+	return judge(lint, rules, worst);
+}
+
+static int judge_live(struct lint *lint, enum severity worst)
+{
+	int fd = open_control(O_RDONLY), status = REFUSED;
+	struct live *live = &lint->live;
+
+	if (fd < 0)
+		return REFUSED;
+	lint->config = read_config(fd);
+	if (lint->config &&
+	    !read_sessions(&live->sessions, &live->nr_sessions, fd) &&
+	    !read_requests(&live->requests, &live->nr_requests, fd))
+		status = judge(lint, live_rules, worst);
+	close(fd);
 	return status;
 }
 
@@ -258,6 +293,8 @@ static void free_lint(struct lint *lint)
 	for (i = 0; i < lint->nr; i++)
 		free(lint->findings[i].what);
 	free(lint->findings);
+	free(lint->live.sessions);
+	free_requests(lint->live.requests, lint->live.nr_requests);
 	kapf_config_free(lint->config);
 	kapf_config_free(lint->defaults);
 	free_manifests(&lint->manifests);
@@ -265,33 +302,50 @@ static void free_lint(struct lint *lint)
 
 static const struct option options[] = {
 	{ "filename", required_argument, NULL, 'f' },
+	{ "live", no_argument, NULL, 'l' },
 	{ "strict", no_argument, NULL, 's' },
 	{ NULL, 0, NULL, 0 }
 };
+
+/* Can what was asked be done?  Returns the exit status if not. */
+static int check_arguments(const struct lint *lint, bool live,
+			   const char *too_much)
+{
+	if (too_much)
+		return usage_error(&lint_command,
+				   "\"%s\" is too much: files are named by -f",
+				   too_much);
+	if (live && lint->manifests.nr)
+		return usage_error(&lint_command,
+				   "--live judges the instance, without -f");
+	if (!live && !lint->manifests.nr)
+		return usage_error(&lint_command,
+				   "nothing to judge: files are named by -f");
+	return DONE;
+}
 
 static int lint_main(int argc, char **argv)
 {
 	struct lint lint = { .nr = 0 };
 	enum severity worst = ERROR;
 	int option, status = DONE;
+	bool live = false;
 
 	while ((option = next_option(&lint_command, argc, argv)) != -1) {
 		if (option == 's')
 			worst = WARNING;
+		else if (option == 'l')
+			live = true;
 		else if (read_manifests(&lint.manifests, optarg) < 0)
 			status = REFUSED;
 	}
 	if (lint.manifests.empty)
 		status = REFUSED;
-	if (optind < argc)
-		status = usage_error(&lint_command,
-				     "\"%s\" is too much: files are named by -f",
-				     argv[optind]);
-	else if (status == DONE && !lint.manifests.nr)
-		status = usage_error(&lint_command,
-				     "nothing to judge: files are named by -f");
+	if (status == DONE || optind < argc)
+		status = check_arguments(&lint, live, argv[optind]);
 	if (status == DONE)
-		status = judge(&lint, worst);
+		status = live ? judge_live(&lint, worst) :
+				judge_manifests(&lint, worst);
 	free_lint(&lint);
 	return status;
 }
@@ -301,15 +355,18 @@ const struct command lint_command = {
 	.summary = "find mistakes in manifests that are valid",
 	.help =
 "usage: kapfctl lint -f FILE|DIRECTORY|-... [--strict] [-o json]\n"
+"       kapfctl lint --live [--strict] [-o json]\n"
 "\n"
 "Says of FlowSchemas and PriorityLevelConfigurations which of them will not do\n"
 "what they were written for, by file and line, why, and what would help.  All\n"
 "files are judged together with the default objects, which need not be given, and\n"
-"a budget of 600 seats.  Needs no device.  Exit status: 1 when there is an error,\n"
-"or a file is refused.\n"
+"a budget of 600 seats.  Needs no device, but with --live: then it says what comes\n"
+"of the configuration in force with the servers at work.  Exit status: 1 when\n"
+"there is an error, or a file is refused.\n"
 "\n"
 "  -f, --filename PATH  file, directory, or - for standard input; may be\n"
 "                       repeated\n"
+"      --live           judge no files, but the requests that are in flight now\n"
 "      --strict         exit status 1 for warnings, too\n"
 "\n"
 "Errors:\n"
@@ -332,9 +389,13 @@ const struct command lint_command = {
 "  dilution         the level takes more than half of the seats of others\n"
 "  borrowing        the level is small, to hold its requests back, but may borrow\n"
 "                   all seats: borrowingLimitPercent is not there\n"
+"Warnings with --live:\n"
+"  one-flow         requests of several processes are a single flow\n"
+"  lost-tenant      requests of a tenant are in catch-all, or no schema leads its\n"
+"                   group elsewhere\n"
 "\n"
-"With -o, a list of objects: rule, severity (error or warning), file, line, kind,\n"
-"name, what, why and change.\n",
+"With -o, a list of objects: rule, severity (error or warning), file and line (null\n"
+"with --live), kind (then also Tenant), name, what, why and change.\n",
 	.formats = "json",
 	.brief = "f:",
 	.options = options,

@@ -19,8 +19,8 @@ enum severity {
  * @severity: of it
  * @kind: of the object
  * @name: of the object
- * @file: where it is
- * @line: likewise
+ * @file: where it is; NULL: not in a file
+ * @line: likewise; 0
  * @order: when it was found
  * @what: it is
  * @why: it matters
@@ -40,10 +40,26 @@ struct finding {
 };
 
 /**
+ * struct live - what an instance shows of its servers
+ * @sessions: they
+ * @nr_sessions: how many
+ * @requests: those in flight, read after the sessions
+ * @nr_requests: how many
+ */
+struct live {
+	struct kapf_session_info *sessions;
+	size_t nr_sessions;
+	struct request *requests;
+	size_t nr_requests;
+};
+
+/**
  * struct lint - what is judged, and what was found
  * @manifests: the files
  * @defaults: the default objects alone
- * @config: these and the objects of the files, with seats
+ * @live: with --live, instead of files
+ * @config: the default objects and those of the files, with seats; or with --live
+ *	the one in force
  * @rule: that is looking
  * @findings: of all rules
  * @nr: how many
@@ -51,6 +67,7 @@ struct finding {
 struct lint {
 	struct manifests manifests;
 	struct kapf_configuration *defaults;
+	struct live live;
 	struct kapf_configuration *config;
 	const char *rule;
 	struct finding *findings;
@@ -61,7 +78,7 @@ struct lint {
  * struct place - where a finding is
  * @kind: of the object
  * @name: of the object
- * @meta: of the object
+ * @meta: of the object; NULL: it is not from a file
  * @line: of its file
  */
 struct place {
@@ -126,7 +143,12 @@ void find_dilution(struct lint *lint);
 void find_borrowing(struct lint *lint);
 
 /* lint_flows.c */
+bool is_only_caught(const struct lint *lint, const char *group);
 void find_one_flow(struct lint *lint);
 void find_lost_tenants(struct lint *lint);
+
+/* lint_live.c */
+void find_fed_flows(struct lint *lint);
+void find_caught_tenants(struct lint *lint);
 
 #endif /* KAPFCTL_LINT_H */

@@ -129,8 +129,14 @@ static void check_rest(struct lint *lint, const struct kapf_flow_schema *schema,
 		       tenant, lost);
 }
 
-/* Is there nothing but catch-all for a tenant? */
-static bool is_only_caught(const struct lint *lint, const char *group)
+/**
+ * is_only_caught() - is there nothing but catch-all for a tenant?
+ * @lint: where
+ * @group: of the tenant
+ *
+ * Return: no schema with this subject leads to another level.
+ */
+bool is_only_caught(const struct lint *lint, const char *group)
 {
 	const struct kapf_subject *subject;
 	size_t i, j;
