@@ -65,6 +65,7 @@ source=usr/src/kapf-$version
 } <<END | sort -k 2 >"$tmp/expected"
 755 usr/local/bin/kapfctl
 644 usr/local/include/kapf/libkapf.h
+644 usr/local/include/kapf/libkapf_config.h
 644 usr/local/include/kapf/linux/kapf.h
 644 usr/local/lib/libkapf.a
 777 usr/local/lib/libkapf.so
