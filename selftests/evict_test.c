@@ -6,7 +6,7 @@
  */
 #include <sys/epoll.h>
 
-#include "kapf_test.h"
+#include "passing.h"
 
 FIXTURE(evict) {
 	int control;

@@ -27,7 +27,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -531,44 +530,6 @@ static inline int waiter_join(struct waiter *waiter)
 	if (errno)
 		die("pthread_join");
 	return waiter->ret < 0 ? waiter->ret : KAPF_VERDICT(waiter->ret);
-}
-
-/*
- * A file on its way between two processes is open, and nobody's.
- */
-
-static inline void send_file(int sock, int fd)
-{
-	char room[CMSG_SPACE(sizeof(fd))] = "";
-	struct iovec iov = { .iov_base = "", .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = room, .msg_controllen = sizeof(room),
-	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(fd));
-	if (sendmsg(sock, &msg, 0) != 1)
-		die("sendmsg");
-}
-
-static inline int receive_file(int sock)
-{
-	char room[CMSG_SPACE(sizeof(int))], byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = room, .msg_controllen = sizeof(room),
-	};
-	int fd;
-
-	if (recvmsg(sock, &msg, 0) != 1 || !CMSG_FIRSTHDR(&msg))
-		die("recvmsg");
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
-	return fd;
 }
 
 /*

@@ -4,7 +4,7 @@
  * closes the file or dies, at once and all of them, whoever else has a copy of
  * the file; and nobody else can use it.
  */
-#include "kapf_test.h"
+#include "passing.h"
 
 FIXTURE(session) {
 	int control;
