@@ -103,6 +103,7 @@ int kapf_node_unlike(const struct kapf_node *node, const char *wanted);
 int kapf_node_map(const struct kapf_node *node, const char *const *members);
 int kapf_node_list(const struct kapf_node *node, size_t *nr);
 int kapf_node_string(const struct kapf_node *node, const char **string);
+int kapf_node_subdomain(const struct kapf_node *node, const char **name);
 int kapf_node_number(const struct kapf_node *node, int64_t min, int64_t max,
 		     int64_t *number);
 int kapf_node_bool(const struct kapf_node *node, bool *flag);

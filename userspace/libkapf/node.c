@@ -240,6 +240,22 @@ int kapf_node_string(const struct kapf_node *node, const char **string)
 }
 
 /**
+ * kapf_node_subdomain() - the name of an object at a node
+ * @node: the node
+ * @name: out: part of the tree
+ *
+ * Return: 0; -EINVAL, also where it is absent.
+ */
+int kapf_node_subdomain(const struct kapf_node *node, const char **name)
+{
+	int ret = kapf_node_string(node, name);
+
+	if (!ret && !kapf_is_subdomain(*name))
+		ret = kapf_node_unlike(node, "a DNS-1123 subdomain");
+	return ret;
+}
+
+/**
  * kapf_node_number() - the whole number at a node
  * @node: the node
  * @min: least that is accepted

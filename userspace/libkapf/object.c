@@ -73,11 +73,9 @@ static int read_name(const struct kapf_node *object, struct kapf_source *source)
 	int ret = kapf_node_map(&metadata, NULL);
 
 	if (!ret)
-		ret = kapf_node_string(&name, &text);
+		ret = kapf_node_subdomain(&name, &text);
 	if (ret)
 		return ret;
-	if (!kapf_is_subdomain(text))
-		return kapf_node_unlike(&name, "a DNS-1123 subdomain");
 	source->name = text;
 	ret = kapf_node_map(&metadata, members);
 	if (!ret)

@@ -63,11 +63,9 @@ static int read_level_name(const struct kapf_node *spec,
 	int ret = kapf_node_map(&level, members);
 
 	if (!ret)
-		ret = kapf_node_string(&name, &text);
+		ret = kapf_node_subdomain(&name, &text);
 	if (ret)
 		return ret;
-	if (!kapf_is_subdomain(text))
-		return kapf_node_unlike(&name, "a DNS-1123 subdomain");
 	kapf_name_copy(schema->level, text);
 	return 0;
 }
