@@ -52,42 +52,35 @@ struct figure {
 	bool is_fixed;
 };
 
+/* Its key is the name that the kernel has for it: the last one of @number. */
+#define FIGURE(section, label, number, is_fixed) \
+	((struct figure){ section, label, strrchr(#number, '>') + 1, number, \
+			  is_fixed })
+#define WHOLE(section, label, number) FIGURE(section, label, number, false)
+#define FIXED(section, label, number) FIGURE(section, label, number, true)
+
 static size_t level_figures(struct figure figures[MAX_FIGURES],
 			    const struct kapf_level_stats *stats)
 {
 	const struct figure list[] = {
-		{ SEATS, "Nominal", "nominal_seats",
-		  stats->nominal_seats, false },
-		{ SEATS, "Least", "min_seats", stats->min_seats, false },
-		{ SEATS, "Most", "max_seats", stats->max_seats, false },
-		{ SEATS, "Current", "current_seats",
-		  stats->current_seats, false },
-		{ SEATS, "In use", "seats_in_use", stats->seats_in_use, false },
-		{ SEATS, "Waited for", "waiting_seats",
-		  stats->waiting_seats, false },
-		{ DEMAND, "Average", "demand_average",
-		  stats->demand_average, true },
-		{ DEMAND, "Deviation", "demand_stdev",
-		  stats->demand_stdev, true },
-		{ DEMAND, "Smoothed", "demand_smoothed",
-		  stats->demand_smoothed, true },
-		{ DEMAND, "High watermark", "demand_high_watermark",
-		  stats->demand_high_watermark, false },
-		{ DEMAND, "Target", "target_seats", stats->target_seats, true },
-		{ REQUESTS, "Executing", "executing_requests",
-		  stats->executing_requests, false },
-		{ REQUESTS, "Passing", "passing_requests",
-		  stats->passing_requests, false },
-		{ REQUESTS, "Lingering", "lingering_requests",
-		  stats->lingering_requests, false },
-		{ REQUESTS, "Waiting", "waiting_requests",
-		  stats->waiting_requests, false },
-		{ REQUESTS, "Active queues", "active_queues",
-		  stats->active_queues, false },
-		{ REQUESTS, "Dispatched", "dispatched",
-		  stats->dispatched, false },
-		{ REQUESTS, "Too wide", "no_accommodation",
-		  stats->no_accommodation, false },
+		WHOLE(SEATS, "Nominal", stats->nominal_seats),
+		WHOLE(SEATS, "Least", stats->min_seats),
+		WHOLE(SEATS, "Most", stats->max_seats),
+		WHOLE(SEATS, "Current", stats->current_seats),
+		WHOLE(SEATS, "In use", stats->seats_in_use),
+		WHOLE(SEATS, "Waited for", stats->waiting_seats),
+		FIXED(DEMAND, "Average", stats->demand_average),
+		FIXED(DEMAND, "Deviation", stats->demand_stdev),
+		FIXED(DEMAND, "Smoothed", stats->demand_smoothed),
+		WHOLE(DEMAND, "High watermark", stats->demand_high_watermark),
+		FIXED(DEMAND, "Target", stats->target_seats),
+		WHOLE(REQUESTS, "Executing", stats->executing_requests),
+		WHOLE(REQUESTS, "Passing", stats->passing_requests),
+		WHOLE(REQUESTS, "Lingering", stats->lingering_requests),
+		WHOLE(REQUESTS, "Waiting", stats->waiting_requests),
+		WHOLE(REQUESTS, "Active queues", stats->active_queues),
+		WHOLE(REQUESTS, "Dispatched", stats->dispatched),
+		WHOLE(REQUESTS, "Too wide", stats->no_accommodation),
 	};
 
 	memcpy(figures, list, sizeof(list));
@@ -98,17 +91,12 @@ static size_t schema_figures(struct figure figures[MAX_FIGURES],
 			     const struct kapf_schema_stats *stats)
 {
 	const struct figure list[] = {
-		{ SEATS, "In use", "seats_in_use", stats->seats_in_use, false },
-		{ SEATS, "Waited for", "waiting_seats",
-		  stats->waiting_seats, false },
-		{ REQUESTS, "Executing", "executing_requests",
-		  stats->executing_requests, false },
-		{ REQUESTS, "Passing", "passing_requests",
-		  stats->passing_requests, false },
-		{ REQUESTS, "Waiting", "waiting_requests",
-		  stats->waiting_requests, false },
-		{ REQUESTS, "Dispatched", "dispatched",
-		  stats->dispatched, false },
+		WHOLE(SEATS, "In use", stats->seats_in_use),
+		WHOLE(SEATS, "Waited for", stats->waiting_seats),
+		WHOLE(REQUESTS, "Executing", stats->executing_requests),
+		WHOLE(REQUESTS, "Passing", stats->passing_requests),
+		WHOLE(REQUESTS, "Waiting", stats->waiting_requests),
+		WHOLE(REQUESTS, "Dispatched", stats->dispatched),
 	};
 
 	memcpy(figures, list, sizeof(list));
@@ -248,10 +236,19 @@ static struct json_object *refusals_tree(const struct refusals *refusals)
 	return list;
 }
 
+static void take_observed(struct refusals *refusals,
+			  const struct kapf_observed *observed)
+{
+	refusals->observed[QUEUE_FULL] = observed->queue_full;
+	refusals->observed[CONCURRENCY_LIMIT] = observed->concurrency_limit;
+	refusals->observed[TIME_OUT] = observed->time_out;
+	refusals->observed[CANCELLED] = observed->cancelled;
+}
+
 static struct refusals level_refusals(const struct kapf_priority_level *level,
 				      const struct kapf_level_stats *stats)
 {
-	return (struct refusals){
+	struct refusals refusals = {
 		.level = level,
 		.stats = stats,
 		.nr = {
@@ -260,13 +257,10 @@ static struct refusals level_refusals(const struct kapf_priority_level *level,
 			[TIME_OUT] = stats->rejected_time_out,
 			[CANCELLED] = stats->rejected_cancelled,
 		},
-		.observed = {
-			[QUEUE_FULL] = stats->observed.queue_full,
-			[CONCURRENCY_LIMIT] = stats->observed.concurrency_limit,
-			[TIME_OUT] = stats->observed.time_out,
-			[CANCELLED] = stats->observed.cancelled,
-		},
 	};
+
+	take_observed(&refusals, &stats->observed);
+	return refusals;
 }
 
 /* The schemas that lead to a level. */
@@ -342,7 +336,7 @@ static struct refusals schema_refusals(const struct state *state,
 				       const struct kapf_priority_level *level,
 				       const struct kapf_schema_stats *stats)
 {
-	return (struct refusals){
+	struct refusals refusals = {
 		.level = level,
 		.stats = level_stats(state, stats->level),
 		.nr = {
@@ -351,13 +345,10 @@ static struct refusals schema_refusals(const struct state *state,
 			[TIME_OUT] = stats->rejected_time_out,
 			[CANCELLED] = stats->rejected_cancelled,
 		},
-		.observed = {
-			[QUEUE_FULL] = stats->observed.queue_full,
-			[CONCURRENCY_LIMIT] = stats->observed.concurrency_limit,
-			[TIME_OUT] = stats->observed.time_out,
-			[CANCELLED] = stats->observed.cancelled,
-		},
 	};
+
+	take_observed(&refusals, &stats->observed);
+	return refusals;
 }
 
 /* Are these requests of a schema at a level that it does not lead to any more? */
