@@ -70,6 +70,32 @@ int open_control(int flags)
 }
 
 /**
+ * look() - all that a command does which takes no arguments, and only shows
+ * @command: it
+ * @argc: of @argv
+ * @argv: the arguments, as of next_option()
+ * @show: shows it, and returns the exit status
+ *
+ * Return: the exit status.
+ */
+int look(const struct command *command, int argc, char **argv,
+	 int (*show)(int fd))
+{
+	int fd, ret;
+
+	next_option(command, argc, argv);
+	if (optind < argc)
+		return usage_error(command, "\"%s\" is too much",
+				   argv[optind]);
+	fd = open_control(O_RDONLY);
+	if (fd < 0)
+		return REFUSED;
+	ret = show(fd);
+	close(fd);
+	return ret;
+}
+
+/**
  * read_config() - read the configuration
  * @fd: of the control node
  *

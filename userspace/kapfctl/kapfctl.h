@@ -279,6 +279,8 @@ struct request {
 };
 
 int open_control(int flags);
+int look(const struct command *command, int argc, char **argv,
+	 int (*show)(int fd));
 struct kapf_configuration *read_config(int fd);
 const struct kapf_priority_level *
 level_by_id(const struct kapf_configuration *config, uint32_t id);
@@ -546,6 +548,11 @@ struct kapf_configuration *source_read(const struct source *source);
 
 /* What a table shows where there is nothing. */
 #define NONE "<none>"
+
+static inline const char *or_none(const char *text)
+{
+	return *text ? text : NONE;
+}
 
 struct libscols_table;
 struct libscols_table *table_new(const char *const *columns);

@@ -235,10 +235,8 @@ static void print_findings(struct lint *lint)
 
 static struct kapf_configuration *default_objects(void)
 {
-	struct kapf_configuration *config = need(kapf_config_new());
+	struct kapf_configuration *config = default_config();
 
-	if (kapf_config_add_defaults(config) < 0)
-		need(NULL);
 	kapf_config_nominal(config);
 	return config;
 }

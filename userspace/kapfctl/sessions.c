@@ -2,12 +2,10 @@
 /*
  * kapfctl sessions: who is attached, what for, and since when it holds seats.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "kapfctl.h"
 
@@ -41,11 +39,6 @@ static uint64_t oldest_start(const struct request *requests, size_t nr,
 			oldest = info->start;
 	}
 	return oldest;
-}
-
-static const char *or_none(const char *text)
-{
-	return *text ? text : NONE;
 }
 
 static void add_row(struct libscols_table *table, const struct view *view,
@@ -178,18 +171,7 @@ out:
 
 static int sessions_main(int argc, char **argv)
 {
-	int fd, ret;
-
-	next_option(&sessions_command, argc, argv);
-	if (optind < argc)
-		return usage_error(&sessions_command, "\"%s\" is too much",
-				   argv[optind]);
-	fd = open_control(O_RDONLY);
-	if (fd < 0)
-		return REFUSED;
-	ret = print_sessions(fd);
-	close(fd);
-	return ret;
+	return look(&sessions_command, argc, argv, print_sessions);
 }
 
 const struct command sessions_command = {

@@ -2,11 +2,8 @@
 /*
  * kapfctl status: the budget of an instance, and who uses it.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "kapfctl.h"
 
@@ -70,19 +67,15 @@ static void add_session(struct libscols_table *table,
 		session->seats_in_use, session->executing_requests,
 		session->waiting_requests, session->lingering_requests,
 	};
-	char cell[7][16], id[24], attached[32];
-	time_t time = session->attached / 1000000000;
-	struct tm utc;
+	char cell[7][16], id[24], attached[TIME_ROOM];
 	size_t i;
 
 	for (i = 0; i < 7; i++)
 		snprintf(cell[i], sizeof(cell[i]), "%u", numbers[i]);
 	snprintf(id, sizeof(id), "%llu", session->session);
-	gmtime_r(&time, &utc);
-	strftime(attached, sizeof(attached), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	table_row(table, session->server,
-		  *session->tenant ? session->tenant : NONE, id, cell[0], cell[1], cell[2],
-		  cell[3], cell[4], cell[5], cell[6], attached);
+	format_time(attached, session->attached / NSEC_PER_SEC * NSEC_PER_SEC);
+	table_row(table, session->server, or_none(session->tenant), id, cell[0],
+		  cell[1], cell[2], cell[3], cell[4], cell[5], cell[6], attached);
 }
 
 static void print_sessions(const struct kapf_session_info *sessions, size_t nr)
@@ -153,18 +146,7 @@ out:
 
 static int status_main(int argc, char **argv)
 {
-	int fd, ret;
-
-	next_option(&status_command, argc, argv);
-	if (optind < argc)
-		return usage_error(&status_command, "\"%s\" is too much",
-				   argv[optind]);
-	fd = open_control(O_RDONLY);
-	if (fd < 0)
-		return REFUSED;
-	ret = status(fd);
-	close(fd);
-	return ret;
+	return look(&status_command, argc, argv, status);
 }
 
 const struct command status_command = {
