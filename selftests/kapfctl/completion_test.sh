@@ -113,6 +113,8 @@ for shell in $shells; do
 	completes "" classify --user ''
 	completes "a file.yaml" apply -f a
 	completes "a file.yaml" classify --user get --filename a
+	completes "a file.yaml" report -o a
+	completes "a file.yaml" report --output a
 
 	: >"$tmp/called"
 	completes "system node-high" get prioritylevels ''

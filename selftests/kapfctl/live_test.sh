@@ -68,6 +68,11 @@ run kapfctl evict --dry-run "$number"
 exits "a dry run" 0
 says "says what would come back" out "session $number of server web, process $web (hold) would be evicted: 4 requests held 4 seats, 2 waited"
 passes "and changes nothing" lists ' web <none> [0-9]* hold root 4 4 2 '
+run kapfctl evict --dry-run "$number" -o json
+exits "a dry run as JSON" 0
+tr -d '\n' <"$tmp/out" | sed 's/  */ /g' >"$tmp/line"
+passes "the same" [ "$(cat "$tmp/line")" = "[ { \"session\": $number, \"server\": \"web\", \"tenant\": null, \"pid\": $web, \"command\": \"hold\", \"outcome\": \"would be evicted\", \"seats\": 4, \"requests\": 4, \"waiting_requests\": 2 }]" ]
+passes "and changes nothing" lists ' web <none> [0-9]* hold root 4 4 2 '
 
 kill -STOP "$web"
 passes "who is stopped waits no more" await lists ' web .* hold root 4 4 0 '
@@ -91,7 +96,16 @@ says "with the tenant" out "of server api of tenant team-a, process "
 says "and 1 seat" out "1 request held 1 seat, 0 waited"
 run kapfctl sessions
 says "none is left" out "No sessions"
-exec 3>&- 5>&-
+start last attach last team-a
+exec 4>"$tmp/last.in"
+await lists ' last team-a '
+run kapfctl evict "$(session_of last)" -o json
+exits "one as JSON" 0
+says "which says so" out '"outcome": "evicted"'
+says "of its tenant" out '"tenant": "team-a"'
+says "and that it held nothing" out '"seats": 0'
+passes "it is gone" not lists ' last '
+exec 3>&- 4>&- 5>&-
 wait
 
 # lint --live

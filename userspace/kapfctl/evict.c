@@ -19,22 +19,57 @@ static const struct option evict_options[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
+/* What became of a session, in words and for programs */
+enum outcome {
+	EVICTED,
+	WOULD_BE_EVICTED,
+	ENDED,
+};
+
+static const char *const outcomes[] = {
+	[EVICTED] = "evicted",
+	[WOULD_BE_EVICTED] = "would be evicted",
+	[ENDED] = "has ended by itself",
+};
+
 /* Whose the session was, and what came back, or would. */
-static void tell(const struct kapf_session_info *info,
-		 const struct kapf_evict *evicted, bool dry_run)
+static void tell(const struct kapf_session_info *info, enum outcome outcome,
+		 const struct kapf_evict *evicted)
 {
-	char process[PROCESS_ROOM], *printable;
+	printf("session %llu of server %s", info->session, info->server);
+	if (outcome == ENDED) {
+		printf(" %s\n", outcomes[outcome]);
+		return;
+	}
+	printf("%s%s, ", *info->tenant ? " of tenant " : "", info->tenant);
+	write_process(stdout, info->pid);
+	printf(" %s: %u request%s held %llu seat%s, %u waited\n",
+	       outcomes[outcome], evicted->requests, plural(evicted->requests),
+	       evicted->seats, plural(evicted->seats), evicted->waiting);
+}
+
+static struct json_object *tree_of(const struct kapf_session_info *info,
+				   enum outcome outcome,
+				   const struct kapf_evict *evicted)
+{
+	struct json_object *tree = tree_map();
+	char process[PROCESS_ROOM];
 
 	process_name(process, info->pid);
-	printable = make_printable(*process ? process : "not visible", "\\");
-	printf("session %llu of server %s%s%s, process %u (%s) %s: ",
-	       info->session, info->server, *info->tenant ? " of tenant " : "",
-	       info->tenant, info->pid, printable,
-	       dry_run ? "would be evicted" : "evicted");
-	printf("%u request%s held %llu seat%s, %u waited\n",
-	       evicted->requests, plural(evicted->requests), evicted->seats,
-	       plural(evicted->seats), evicted->waiting);
-	free(printable);
+	tree_add(tree, "session", tree_number(info->session));
+	tree_add(tree, "server", tree_text(info->server));
+	tree_add(tree, "tenant",
+		 *info->tenant ? tree_text(info->tenant) : NULL);
+	tree_add(tree, "pid", tree_number(info->pid));
+	tree_add(tree, "command", *process ? tree_text(process) : NULL);
+	tree_add(tree, "outcome", tree_text(outcomes[outcome]));
+	tree_add(tree, "seats", outcome == ENDED ?
+		 NULL : tree_number(evicted->seats));
+	tree_add(tree, "requests", outcome == ENDED ?
+		 NULL : tree_number(evicted->requests));
+	tree_add(tree, "waiting_requests", outcome == ENDED ?
+		 NULL : tree_number(evicted->waiting));
+	return tree;
 }
 
 static const struct kapf_session_info *
@@ -51,30 +86,47 @@ find_session(const struct kapf_session_info *sessions, size_t nr,
 	return NULL;
 }
 
-static int evict_one(const struct kapf_session_info *info, bool dry_run, int fd)
+/* Adds it to @list, if that is not NULL. */
+static int evict_one(const struct kapf_session_info *info, bool dry_run,
+		     struct json_object *list, int fd)
 {
+	enum outcome outcome = dry_run ? WOULD_BE_EVICTED : EVICTED;
 	struct kapf_evict evicted = {
 		.requests = info->executing_requests + info->lingering_requests,
 		.waiting = info->waiting_requests,
 		.seats = info->seats_in_use,
 	};
 	struct kapf_error err;
-	int ret;
+	int ret = 0;
 
-	if (!dry_run) {
+	if (!dry_run)
 		ret = kapf_evict(fd, info->session, &evicted, &err);
-		if (ret == -ENOENT) {
-			printf("session %llu of server %s has ended by itself\n",
-			       info->session, info->server);
-			return DONE;
-		}
-		if (ret < 0) {
-			complain("%s: %s", control_node, err.text);
-			return REFUSED;
-		}
+	if (ret == -ENOENT) {
+		outcome = ENDED;
+	} else if (ret < 0) {
+		complain("%s: %s", control_node, err.text);
+		return REFUSED;
 	}
-	tell(info, &evicted, dry_run);
+	if (list)
+		tree_append(list, tree_of(info, outcome, &evicted));
+	else
+		tell(info, outcome, &evicted);
 	return DONE;
+}
+
+static int evict_all(const struct kapf_session_info *const *sessions, size_t nr,
+		     bool dry_run, int fd)
+{
+	struct json_object *list = output_format ? tree_list() : NULL;
+	int ret = DONE;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (evict_one(sessions[i], dry_run, list, fd) != DONE)
+			ret = REFUSED;
+	if (list)
+		tree_print(list);
+	return ret;
 }
 
 /* All of them have to be there, lest a slip of the hand ends some. */
@@ -93,10 +145,7 @@ static int evict(const uint64_t *numbers, size_t nr, bool dry_run, int fd)
 		if (!chosen[i])
 			goto out;
 	}
-	ret = DONE;
-	for (i = 0; i < nr; i++)
-		if (evict_one(chosen[i], dry_run, fd) != DONE)
-			ret = REFUSED;
+	ret = evict_all(chosen, nr, dry_run, fd);
 out:
 	free(chosen);
 	free(sessions);
@@ -142,7 +191,7 @@ const struct command evict_command = {
 	.name = "evict",
 	.summary = "end sessions, so that their seats come back",
 	.help =
-"usage: kapfctl evict SESSION... [--dry-run]\n"
+"usage: kapfctl evict SESSION... [--dry-run] [-o json]\n"
 "\n"
 "Ends the sessions of these numbers, as kapfctl sessions lists them.  The seats\n"
 "that a session holds are free at once, also those that linger; what waits leaves\n"
@@ -151,7 +200,12 @@ const struct command evict_command = {
 "is stopped.  Says of each session what came back.  If one is not there, none is\n"
 "evicted.\n"
 "\n"
-"      --dry-run        change nothing, and say what would come back now\n",
+"      --dry-run        change nothing, and say what would come back now\n"
+"\n"
+"With -o, a list of session, server, tenant (null: none), pid, command (null: not\n"
+"visible), outcome (evicted, would be evicted, or has ended by itself), and of the\n"
+"first two seats and requests (that held them) and waiting_requests (else null).\n",
+	.formats = "json",
 	.options = evict_options,
 	.main = evict_main,
 };

@@ -379,6 +379,7 @@ long double odds(unsigned int hand, unsigned int queues,
 #define USER_ROOM 64
 
 void process_name(char name[PROCESS_ROOM], uint32_t pid);
+void write_process(FILE *to, uint32_t pid);
 void user_name(char name[USER_ROOM], uint32_t uid);
 
 /* reading.c */

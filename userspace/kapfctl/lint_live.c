@@ -25,17 +25,6 @@ session_by_number(const struct live *live, uint64_t number)
 	return NULL;
 }
 
-static void write_server(FILE *to, const struct kapf_session_info *session)
-{
-	char process[PROCESS_ROOM], *printable;
-
-	process_name(process, session->pid);
-	printable = make_printable(*process ? process : "not visible", "\\");
-	fprintf(to, "server %s, process %u (%s)", session->server,
-		session->pid, printable);
-	free(printable);
-}
-
 /* Sessions that stand side by side if they are of one process. */
 static char *name_servers(const struct kapf_session_info *const *sessions,
 			  size_t nr, size_t *processes)
@@ -50,8 +39,9 @@ static char *name_servers(const struct kapf_session_info *const *sessions,
 			continue;
 		if (++*processes > MAX_NAMED)
 			continue;
-		fputs(*processes > 1 ? "; " : "", to);
-		write_server(to, sessions[i]);
+		fprintf(to, "%sserver %s, ", *processes > 1 ? "; " : "",
+			sessions[i]->server);
+		write_process(to, sessions[i]->pid);
 	}
 	if (*processes > MAX_NAMED)
 		fprintf(to, "; and %zu more", *processes - MAX_NAMED);

@@ -4,6 +4,7 @@
  */
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kapfctl.h"
@@ -26,6 +27,21 @@ void process_name(char name[PROCESS_ROOM], uint32_t pid)
 	if (fgets(name, PROCESS_ROOM, file))
 		name[strcspn(name, "\n")] = '\0';
 	fclose(file);
+}
+
+/**
+ * write_process() - a process in a sentence, by number and command
+ * @to: where
+ * @pid: of the process; 0: not visible
+ */
+void write_process(FILE *to, uint32_t pid)
+{
+	char name[PROCESS_ROOM], *printable;
+
+	process_name(name, pid);
+	printable = make_printable(*name ? name : "not visible", "\\");
+	fprintf(to, "process %u (%s)", pid, printable);
+	free(printable);
 }
 
 /**
