@@ -16,6 +16,8 @@ libdir = $(prefix)/lib
 includedir = $(prefix)/include
 mandir = $(prefix)/share/man
 pkgconfigdir = $(libdir)/pkgconfig
+bashcompletiondir = $(prefix)/share/bash-completion/completions
+zshcompletiondir = $(prefix)/share/zsh/site-functions
 sysconfdir = /etc
 # systemd and udev look below /usr/local/lib, too.
 udevrulesdir = $(prefix)/lib/udev/rules.d
@@ -25,7 +27,8 @@ systemdsystemunitdir = $(prefix)/lib/systemd/system
 # Where dkms looks for the sources of modules.
 usrsrcdir = /usr/src
 INSTALL_VARIABLES := KAPF_VERSION DESTDIR prefix bindir libdir includedir \
-	mandir pkgconfigdir sysconfdir udevrulesdir sysusersdir modulesloaddir \
+	mandir pkgconfigdir bashcompletiondir zshcompletiondir \
+	sysconfdir udevrulesdir sysusersdir modulesloaddir \
 	systemdsystemunitdir usrsrcdir
 
 all: modules tools tests

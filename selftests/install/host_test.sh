@@ -77,11 +77,13 @@ source=usr/src/kapf-$version
 644 usr/local/lib/systemd/system/kapf.service
 644 usr/local/lib/sysusers.d/kapf.conf
 644 usr/local/lib/udev/rules.d/60-kapf.rules
+644 usr/local/share/bash-completion/completions/kapfctl
 644 usr/local/share/man/man3/libkapf.3
 644 usr/local/share/man/man4/kapf.4
 644 usr/local/share/man/man7/kapf-metrics.7
 644 usr/local/share/man/man7/kapf-troubleshooting.7
 644 usr/local/share/man/man8/kapfctl.8
+644 usr/local/share/zsh/site-functions/_kapfctl
 644 $source/dkms.conf
 END
 run diff "$tmp/expected" "$tmp/installed"
@@ -95,6 +97,12 @@ run grep -rlE '@[A-Za-z_]+@' "$root"
 empty "nothing is left to be filled in" out
 run "$root/usr/local/bin/kapfctl" --version
 says "the tool has the version" out "kapfctl $version, "
+# shellcheck disable=SC2016 # for that bash
+run bash -c '. "$1"; complete -p kapfctl' bash \
+	"$root/usr/local/share/bash-completion/completions/kapfctl"
+says "bash can read how it is completed" out "complete -F _kapfctl kapfctl"
+run head -n 1 "$root/usr/local/share/zsh/site-functions/_kapfctl"
+says "zsh finds for which command that is" out "#compdef kapfctl"
 
 run make uninstall DESTDIR="$root"
 exits "make uninstall" 0
