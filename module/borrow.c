@@ -176,7 +176,8 @@ static void kapf_borrow_free(struct kapf_drained *drained)
 
 	if (list_empty(&drained->levels) && list_empty(&drained->schemas))
 		return;
-	synchronize_rcu();
+	/* Expedited: each object that is configured comes here once. */
+	synchronize_rcu_expedited();
 	list_for_each_entry_safe(schema, next_schema, &drained->schemas, link)
 		kapf_schema_destroy(schema);
 	list_for_each_entry_safe(level, next_level, &drained->levels, link)

@@ -525,7 +525,8 @@ int kapf_config_replace(struct kapf_instance *instance, u64 generation,
 		ret = fault ?: kapf_change_apply(change);
 	mutex_unlock(&instance->config_lock);
 	if (!ret && change->present) {
-		synchronize_rcu();
+		/* Expedited: only who may configure can have it done again and again. */
+		synchronize_rcu_expedited();
 		kvfree(change->present);
 	}
 free:
