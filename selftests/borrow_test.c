@@ -337,6 +337,28 @@ TEST_F(borrow, exempt_demand_is_seen_within_a_period)
 	}
 }
 
+/* Also what comes in the last moment, later than the last look but one. */
+TEST_F(borrow, exempt_demand_is_seen_to_the_end_of_a_period)
+{
+	struct kapf_level_stats exempt;
+	int turn;
+
+	begin_exempt(self);
+	ask(self, FIRST, self->exempt, 24, 1, 2);
+	for (turn = 0; turn < 20; turn++) {
+		adjust(self);
+		adjust(self);
+		EXPECT_EQ(2, exempt_limit(self));
+		ask(self, FIRST, self->exempt, 25, 1, 4);
+		adjust(self);
+		exempt = level_stats(self->control, "exempt");
+		EXPECT_EQ(6, exempt.demand_high_watermark);
+		EXPECT_EQ(6, exempt.current_seats);
+		EXPECT_EQ(9, limit(self, FIRST));
+		EXPECT_EQ(0, finish(self->fds[FIRST], 25));
+	}
+}
+
 /*
  * When periods end
  */
