@@ -16,6 +16,13 @@
 #define SLOTS		32	/* of a session */
 #define BATCH		16
 
+/* Most requests of a process: of four threads one, of the others one in each slot. */
+#define IN_FLIGHT	(4 + 4 * SLOTS)
+
+/* How long a request waits at most, and its seats linger. */
+#define MAX_WAIT_MS	30
+#define MAX_LATENCY_MS	20
+
 /* Tokens: what comes back with an event must be one of these. */
 #define TOKEN		(0x70ULL << 56)
 
@@ -99,9 +106,10 @@ static struct kapf_op any_op(struct client *client, __u32 slot)
 	op.initial_seats = 1 + any(random, one_in(random, 8) ? 8 : 2);
 	op.final_seats = any(random, 3);
 	op.flow_hash = any(random, 1000);
-	op.max_wait = (1 + any(random, 30)) * NSEC_PER_MSEC;
+	op.max_wait = (1 + any(random, MAX_WAIT_MS)) * NSEC_PER_MSEC;
 	if (one_in(random, 4))
-		op.additional_latency = any(random, 20) * NSEC_PER_MSEC;
+		op.additional_latency = any(random, MAX_LATENCY_MS) *
+					NSEC_PER_MSEC;
 	if (one_in(random, 16))
 		op.flags = KAPF_OP_NOQUEUE;
 	op.user_data = TOKEN | ++client->number;
