@@ -22,6 +22,7 @@
 #include <linux/spinlock.h>
 
 #include "engine/invariants.h"
+#include "footprint.h"
 #include "instance.h"
 #include "level.h"
 #include "metrics.h"
@@ -31,7 +32,7 @@
 #include "trace.h"
 
 /* Two cache lines, of which a request that never waits touches one. */
-static_assert(sizeof(struct kapf_slot) == 128);
+static_assert(sizeof(struct kapf_slot) == KAPF_SLOT_BYTES);
 static_assert(offsetof(struct kapf_slot, request.link) == 64);
 
 /* Queues and waiting requests that are recounted for each event. */

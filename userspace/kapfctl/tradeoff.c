@@ -11,11 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "footprint.h"
 #include "queueset.h"
 #include "kapfctl.h"
-
-/* A slot of the kernel, where a request waits; its label is beside it. */
-#define SLOT_BYTES 128
 
 /* Requests in execution are counted so often, and so far apart, to measure. */
 #define SAMPLES 20
@@ -108,7 +106,7 @@ static struct cost reckon(const struct level *level, const struct shape *shape)
 
 	if (taken > shape->queues)
 		taken = shape->queues;
-	cost.waiting_bytes = cost.level_burst * SLOT_BYTES;
+	cost.waiting_bytes = cost.level_burst * KAPF_SLOT_BYTES;
 	cost.light_wait = wait_for(level, taken);
 	cost.heavy_wait = wait_for(level, (double)taken * shape->length);
 	cost.worst_wait = wait_for(level, cost.level_burst);
