@@ -72,7 +72,7 @@ for command in apply lint diff replace delete get describe maintain mode classif
 	says "$command --help shows --device" out "--device PATH"
 	empty "$command --help says nothing on stderr" err
 	case $command in
-	diff | maintain | evict | completion)
+	diff | maintain | metrics | completion)
 		lacks "$command has no -o" out "-o, --output"
 		;;
 	report) says "$command --help shows -o" out "-o, --output FILE" ;;
