@@ -9,6 +9,7 @@
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 
+#include "instance.h"
 #include "level.h"
 #include "metrics.h"
 #include "trace.h"
@@ -27,8 +28,7 @@ static bool kapf_exempt_look(struct kapf_sampler *sampler, u64 now)
  */
 int kapf_exempt_init(struct kapf_level *level)
 {
-	level->exempt = alloc_percpu_gfp(struct kapf_exempt_tally,
-					 GFP_KERNEL_ACCOUNT);
+	level->exempt = alloc_percpu_gfp(struct kapf_exempt_tally, KAPF_GFP);
 	if (!level->exempt)
 		return -ENOMEM;
 	kapf_sampler_init(&level->sampler, kapf_exempt_look);

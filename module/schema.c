@@ -24,13 +24,12 @@ struct kapf_schema *kapf_schema_create(struct kapf_level *level)
 	schema->level = level;
 	if (!level || !level->exempt)
 		return schema;
-	schema->exempt = alloc_percpu_gfp(struct kapf_exempt_tally,
-					  GFP_KERNEL_ACCOUNT);
+	schema->exempt = alloc_percpu_gfp(struct kapf_exempt_tally, KAPF_GFP);
 	schema->exempt_histograms =
 		__alloc_percpu_gfp(KAPF_EXEMPT_KINDS *
 				   sizeof(struct kapf_histogram),
 				   __alignof__(struct kapf_histogram),
-				   GFP_KERNEL_ACCOUNT);
+				   KAPF_GFP);
 	if (schema->exempt && schema->exempt_histograms)
 		return schema;
 	kapf_schema_destroy(schema);
