@@ -249,7 +249,8 @@ int kapf_borrow_init(struct kapf_instance *instance)
 {
 	/* As many may drain as are configured, see change.c. */
 	instance->parts = kvcalloc(2 * KAPF_MAX_LEVELS,
-				   sizeof(*instance->parts), GFP_KERNEL);
+				   sizeof(*instance->parts),
+				   GFP_KERNEL | __GFP_NOWARN);
 	if (!instance->parts)
 		return -ENOMEM;
 	INIT_DELAYED_WORK(&instance->borrow, kapf_borrow_work);

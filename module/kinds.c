@@ -36,7 +36,8 @@ struct kapf_kinds *kapf_kinds_create(u64 now)
 
 	if (!kinds)
 		return NULL;
-	kinds->tally = alloc_percpu(struct kapf_kind_tally);
+	kinds->tally = alloc_percpu_gfp(struct kapf_kind_tally,
+					GFP_KERNEL | __GFP_NOWARN);
 	if (!kinds->tally) {
 		kfree(kinds);
 		return NULL;
