@@ -1,236 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every call, failed at each allocation and at each copy from and to the user in
- * turn, until it meets none of them any more: each failure is told, and leaves
- * everything as it was.
+ * turn, until it meets none of them any more; and those that take much memory,
+ * when there are no pages left, from each of them on.  Each failure is told, and
+ * leaves everything as it was, so that the same call does it when it is made again.
  *
- * By /proc/thread-self/fail-nth, which kernels have that were built to look for
- * faults; on others there is nothing to test.
+ * In kernels that were built to look for faults; in others there is nothing to
+ * test.
  */
-#include <sys/syscall.h>
-#include <sys/utsname.h>
+#include "fault.h"
 
-#include "kapf_test.h"
-
-#define FAIL_NTH "/proc/thread-self/fail-nth"
-#define DEBUGFS "/sys/kernel/debug"
-
-/* No call comes here with that many; the loader of modules comes near. */
-#define MOST 20000
-
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		die(path);
-	close(fd);
-}
-
-/* Fail whatever may sleep, too, and do not fill the log. */
-static void set_up_faults(void)
-{
-	write_file(DEBUGFS "/failslab/ignore-gfp-wait", "N");
-	write_file(DEBUGFS "/failslab/verbose", "0");
-	write_file(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N");
-	write_file(DEBUGFS "/fail_page_alloc/ignore-gfp-highmem", "N");
-	write_file(DEBUGFS "/fail_page_alloc/min-order", "0");
-	write_file(DEBUGFS "/fail_page_alloc/verbose", "0");
-	write_file(DEBUGFS "/fail_usercopy/verbose", "0");
-}
-
-struct packed {
-	char *bytes;
-	size_t len;
-};
+#define MORE	2	/* sessions */
 
 FIXTURE(fault) {
+	struct faults faults;
 	int control;
 	int fd;
-	int fail;	/* FAIL_NTH */
 	__u32 schema;	/* of a level with 2 seats that queues */
-	struct packed image;
-	struct packed new_image;
-	struct packed return_image;	/* for after @drained */
-	struct image drained;	/* "test" is gone, its schema is another's */
-	int other;	/* of a step */
-	__u64 generation;
+	int other;	/* session of a step */
+	__u64 evicted;	/* its number */
+	int more[MORE];	/* sessions of a step */
 	char room[1 << 16];
-	unsigned int failures;
 };
 
 FIXTURE_SETUP(fault)
 {
-	struct image image;
-
-	self->fail = open(FAIL_NTH, O_RDWR | O_CLOEXEC);
-	if (self->fail < 0)
+	if (!faults_open(&self->faults))
 		SKIP(return, "this kernel does not inject faults");
-	if (access(DEBUGFS "/failslab", F_OK))
-		SKIP(return, "no faults to set up in %s", DEBUGFS);
-	set_up_faults();
-	self->control = open_node(CONTROL_NODE, O_RDWR);
+	self->control = self->faults.control;
 	self->schema = set_up_queues(self->control, 2, 2, 1, 10);
-	self->image.bytes = get_image(self->control, &self->image.len);
-	image_init(&image);
-	image_queues(&image, "test", 2, 2, 1, 10);
-	image_schema(&image, "test", 100, "test", "[]");
-	image_queues(&image, "new", 10, 16, 4, 50);
-	image_schema(&image, "new", 200, "new", "[]");
-	image_schema(&image, "dangling", 201, "none", "[]");
-	self->new_image.bytes = image_pack(&image, &self->new_image.len);
-	image_free(&image);
-	image_init(&self->drained);
-	image_queues(&self->drained, "new", 10, 16, 4, 50);
-	image_schema(&self->drained, "test", 100, "new", "[]");
-	image_schema(&self->drained, "lost", 201, "test", "[]");
-	image_init(&image);
-	image_queues(&image, "test", 2, 8, 1, 10);
-	image_queues(&image, "new", 10, 2, 1, 50);
-	image_schema(&image, "test", 100, "exempt", "[]");
-	image_schema(&image, "lost", 201, "test", "[]");
-	self->return_image.bytes = image_pack(&image, &self->return_image.len);
-	image_free(&image);
 	self->fd = open_node(SUBMIT_NODE, O_RDWR);
 	ASSERT_EQ(0, attach(self->fd, 8, 64));
 }
 
 FIXTURE_TEARDOWN(fault)
 {
-	if (self->control) {
-		free(self->image.bytes);
-		free(self->new_image.bytes);
-		free(self->return_image.bytes);
-		image_free(&self->drained);
+	if (self->fd)
 		close(self->fd);
-		close(self->control);
-	}
-	close(self->fail);
-}
-
-static void arm(struct _test_data_fault *self, unsigned int nth)
-{
-	char text[16];
-	int len = sprintf(text, "%u", nth);
-
-	if (pwrite(self->fail, text, len, 0) != len)
-		die(FAIL_NTH);
-}
-
-/* Disarm; true: it had not come to that.  Asking can be what fails, too. */
-static bool spared(struct _test_data_fault *self)
-{
-	char text[16] = "";
-	ssize_t len = pread(self->fail, text, sizeof(text) - 1, 0);
-	bool spare = len < 0 || atoi(text) > 0;
-
-	while (pwrite(self->fail, "0", 1, 0) != 1)
-		;
-	return spare;
-}
-
-/**
- * struct state - what must not change with a call that fails
- * @get: how much there is of everything, what drains too
- * @image: of the configuration, hashed
- * @level: "test"
- * @requests: in flight
- */
-struct state {
-	struct kapf_get_stats get;
-	__u64 image;
-	struct kapf_level_stats level;
-	__u64 requests;
-};
-
-static struct state state_of(int control)
-{
-	struct state state = {
-		.get.size = sizeof(state.get),
-		.get.level_size = sizeof(struct kapf_level_stats),
-		.get.schema_size = sizeof(struct kapf_schema_stats),
-	};
-	size_t len, i;
-	char *bytes = get_image(control, &len);
-
-	if (call(control, KAPF_GET_STATS, &state.get))
-		die("GET_STATS");
-	for (i = 0; i < len; i++)
-		state.image = state.image * 31 + bytes[i];
-	free(bytes);
-	state.level = level_stats(control, "test");
-	/* Time goes on. */
-	state.get.time = 0;
-	state.level.current_r = 0;
-	state.requests = requests_known(control);
-	return state;
-}
-
-static bool same_state(int control, const struct state *before)
-{
-	struct state now = state_of(control);
-
-	return !memcmp(&now, before, sizeof(now));
-}
-
-/**
- * struct step - a call to be failed
- * @name: in messages
- * @prepare: what it needs, made without failures; may be NULL
- * @call: the call: 0 or more, or a negative errno
- * @undo: after the call, whether it failed or not; may be NULL
- * @answers: it changes something, and tells of it
- */
-struct step {
-	const char *name;
-	void (*prepare)(struct _test_data_fault *self);
-	int (*call)(struct _test_data_fault *self);
-	void (*undo)(struct _test_data_fault *self);
-	bool answers;
-};
-
-static bool complain(const struct step *step, unsigned int nth, int ret,
-		     const char *what)
-{
-	fprintf(stderr, "# %s, place %u: %d: %s\n", step->name, nth, ret, what);
-	return false;
-}
-
-/*
- * Fail a step at its first, second, ... place, until it is spared.  A call may do
- * without what failed.  Where what fails is the copy of an answer, what was asked
- * for has been done.
- */
-static bool walk(struct _test_data_fault *self, const struct step *step)
-{
-	unsigned int nth, failures = 0;
-	struct state before;
-	bool spare = false;
-	int ret;
-
-	for (nth = 1; !spare; nth++) {
-		if (nth == MOST)
-			return complain(step, nth, 0, "no end");
-		if (step->prepare)
-			step->prepare(self);
-		before = state_of(self->control);
-		arm(self, nth);
-		ret = step->call(self);
-		spare = spared(self);
-		if (ret < 0 && spare)
-			return complain(step, nth, ret, "failed by itself");
-		if (ret < 0 && ret != -ENOMEM && ret != -EFAULT)
-			return complain(step, nth, ret, "not the error");
-		if (ret < 0 && !same_state(self->control, &before) &&
-		    !(step->answers && ret == -EFAULT))
-			return complain(step, nth, ret, "changed something");
-		failures += ret < 0;
-		if (step->undo)
-			step->undo(self);
-	}
-	printf("# %s: %u places, %u failures\n", step->name, nth - 2, failures);
-	self->failures += failures;
-	return true;
+	faults_close(&self->faults);
 }
 
 /* The calls */
@@ -259,56 +66,45 @@ static void close_other(struct _test_data_fault *self)
 		close(self->other);
 }
 
-/* Big enough not to come from what a kernel keeps ready. */
 static int attach_other(struct _test_data_fault *self)
+{
+	return attach(self->other, 8, 64);
+}
+
+/* Big enough not to come from what a kernel keeps ready. */
+static int attach_many_slots(struct _test_data_fault *self)
 {
 	return attach(self->other, 512, 300);
 }
 
-static int get_config(struct _test_data_fault *self)
+static void enforce(struct _test_data_fault *self)
 {
-	struct kapf_get_config get = {
-		.size = sizeof(get),
-		.image_len = sizeof(self->room),
-		.image = (uintptr_t)self->room,
-	};
-
-	return call(self->fd, KAPF_GET_CONFIG, &get);
+	errno = -set_mode(self->control, KAPF_MODE_ENFORCE);
+	if (errno)
+		die("SET_MODE");
 }
 
-static int set_once(struct _test_data_fault *self, const struct packed *image)
+static int observe(struct _test_data_fault *self)
 {
-	struct kapf_set_config set = {
-		.size = sizeof(set),
-		.image_len = image->len,
-		.image = (uintptr_t)image->bytes,
-		.generation = self->generation,
-	};
-
-	return call(self->control, KAPF_SET_CONFIG, &set);
+	return set_mode(self->control, KAPF_MODE_OBSERVE);
 }
 
-static void know_generation(struct _test_data_fault *self)
+static void open_observed(struct _test_data_fault *self)
 {
-	self->generation = generation(self->control);
+	errno = -observe(self);
+	if (errno)
+		die("SET_MODE");
+	open_surely(self);
 }
 
-static int set_config(struct _test_data_fault *self)
+static void close_observed(struct _test_data_fault *self)
 {
-	return set_once(self, &self->image);
-}
-
-/* A level and schemas that are not there yet */
-static int set_new_config(struct _test_data_fault *self)
-{
-	return set_once(self, &self->new_image);
-}
-
-static void set_config_back(struct _test_data_fault *self)
-{
-	if (set_bytes(self->control, self->image.bytes, self->image.len, NULL))
-		die("SET_CONFIG");
-	know_generation(self);
+	if (!attach(self->other, 1, 0) &&
+	    (admit(self->other, 0, self->schema) != KAPF_EXECUTE ||
+	     finish(self->other, 0)))
+		die("a session that was attached late");
+	close(self->other);
+	enforce(self);
 }
 
 static int get_stats(struct _test_data_fault *self)
@@ -374,6 +170,18 @@ static int get_queues(struct _test_data_fault *self)
 	return call(self->control, KAPF_GET_QUEUES, &get);
 }
 
+static int get_histograms(struct _test_data_fault *self)
+{
+	struct kapf_get_histograms get = {
+		.size = sizeof(get),
+		.histogram_size = sizeof(struct kapf_histogram_info),
+		.nr = 200,
+		.histograms = (uintptr_t)self->room,
+	};
+
+	return call(self->control, KAPF_GET_HISTOGRAMS, &get);
+}
+
 /* A request with a label */
 static struct kapf_op labelled(struct _test_data_fault *self, __u32 slot)
 {
@@ -436,6 +244,79 @@ static void queue_and_grant_one(struct _test_data_fault *self)
 	queue_one(self);
 	if (finish(self->fd, 4))
 		die("finish");
+}
+
+/* Sessions that no mode has made room for. */
+static void attach_more(struct _test_data_fault *self)
+{
+	int i;
+
+	for (i = 0; i < MORE; i++)
+		self->more[i] = open_session(4);
+}
+
+/* Whichever mode it is, all sessions can be used in it. */
+static void use_more(struct _test_data_fault *self)
+{
+	int i;
+
+	for (i = 0; i < MORE; i++) {
+		if (admit(self->more[i], 3, self->schema) != KAPF_EXECUTE ||
+		    finish(self->more[i], 3))
+			die("a session of the mode before");
+		close(self->more[i]);
+	}
+	enforce(self);
+	empty_slots(self);
+}
+
+/* One whose shadow waits is among them. */
+static void observe_three(struct _test_data_fault *self)
+{
+	errno = -observe(self);
+	if (errno)
+		die("SET_MODE");
+	hold_seats(self);
+	admit_first(self);
+}
+
+static int set_enforce(struct _test_data_fault *self)
+{
+	return set_mode(self->control, KAPF_MODE_ENFORCE);
+}
+
+static int set_off(struct _test_data_fault *self)
+{
+	return set_mode(self->control, KAPF_MODE_OFF);
+}
+
+static void enforce_and_empty(struct _test_data_fault *self)
+{
+	enforce(self);
+	empty_slots(self);
+}
+
+/* Another session has one of the seats, and waits for more. */
+static void attach_victim(struct _test_data_fault *self)
+{
+	struct kapf_op op = request(1, self->schema);
+
+	op.initial_seats = 2;
+	self->other = open_session(2);
+	self->evicted = last_session(self->control);
+	if (admit(self->other, 0, self->schema) != KAPF_EXECUTE ||
+	    write_ops(self->other, &op, 1) != 1)
+		die("the level is not empty");
+}
+
+static int evict(struct _test_data_fault *self)
+{
+	struct kapf_evict arg = {
+		.size = sizeof(arg),
+		.session = self->evicted,
+	};
+
+	return call(self->control, KAPF_EVICT, &arg);
 }
 
 static int finish_first(struct _test_data_fault *self)
@@ -531,170 +412,48 @@ static void end_lingering(struct _test_data_fault *self)
 	empty_slots(self);
 }
 
-/* A level and its schema drain when the call is made. */
-static void drain(struct _test_data_fault *self)
-{
-	set_config_back(self);
-	admit_first(self);
-	if (set_image(self->control, &self->drained, NULL))
-		die("SET_CONFIG");
-	know_generation(self);
-}
-
-/* It resumes with more queues, another gets fewer, schemas move. */
-static int set_return_config(struct _test_data_fault *self)
-{
-	return set_once(self, &self->return_image);
-}
-
-static void undrain(struct _test_data_fault *self)
-{
-	set_config_back(self);
-	empty_slots(self);
-	/* Nothing is to be gone later, when it would look like a change. */
-	while (state_of(self->control).get.nr_schemas > 3)
-		sleep_ms(10);
-}
-
 static const struct step steps[] = {
-	{ .name = "GET_INFO", .call = info },
-	{ .name = "open", .call = open_file, .undo = close_other },
-	{ .name = "ATTACH", .prepare = open_surely, .call = attach_other,
-	  .undo = close_other, .answers = true },
-	{ .name = "GET_CONFIG", .call = get_config },
-	{ .name = "SET_CONFIG", .prepare = know_generation, .call = set_config,
-	  .answers = true },
-	{ .name = "SET_CONFIG, new objects", .prepare = set_config_back,
-	  .call = set_new_config, .answers = true },
-	{ .name = "SET_CONFIG, back", .prepare = know_generation,
-	  .call = set_config, .answers = true },
-	{ .name = "SET_CONFIG, draining", .prepare = drain,
-	  .call = set_return_config, .undo = undrain, .answers = true },
-	{ .name = "GET_STATS", .call = get_stats },
-	{ .name = "GET_REQUESTS", .prepare = queue_one, .call = get_requests,
-	  .undo = empty_slots },
-	{ .name = "GET_REQUESTS, own", .prepare = queue_one,
-	  .call = get_own_requests, .undo = empty_slots },
-	{ .name = "GET_SESSIONS", .call = get_sessions },
-	{ .name = "GET_QUEUES", .call = get_queues },
-	{ .name = "ADMIT", .call = admit_labelled, .undo = empty_slots },
-	{ .name = "ADMIT, queued", .prepare = hold_seats,
-	  .call = admit_labelled, .undo = empty_slots },
-	{ .name = "FINISH", .prepare = admit_first, .call = finish_first,
-	  .undo = empty_slots },
-	{ .name = "FINISH that dispatches", .prepare = queue_one,
-	  .call = finish_holder, .undo = empty_slots },
-	{ .name = "CANCEL", .prepare = queue_one, .call = cancel_first,
-	  .undo = empty_slots },
-	{ .name = "read", .prepare = queue_and_grant_one, .call = read_one,
-	  .undo = empty_slots },
-	{ .name = "write", .call = write_one, .undo = empty_slots },
-	{ .name = "write, queued", .prepare = hold_seats, .call = write_one,
-	  .undo = empty_slots },
-	{ .name = "SUBMIT", .prepare = queue_one, .call = submit,
-	  .undo = empty_slots, .answers = true },
-	{ .name = "SUBMIT that tells", .prepare = admit_lingering,
-	  .call = submit_told, .undo = end_lingering, .answers = true },
+	{ "GET_INFO", NULL, info, NULL, COPY },
+	{ "open", NULL, open_file, close_other, MEMORY },
+	{ "ATTACH", open_surely, attach_other, close_other,
+	  COPY | MEMORY | ANSWERS },
+	{ "ATTACH, many slots", open_surely, attach_many_slots, close_other,
+	  COPY | PAGES | ANSWERS },
+	{ "ATTACH, observed", open_observed, attach_other, close_observed,
+	  COPY | MEMORY | ANSWERS },
+	{ "ATTACH, many slots, observed", open_observed, attach_many_slots,
+	  close_observed, COPY | PAGES | ANSWERS },
+	{ "SET_MODE, observe", attach_more, observe, use_more,
+	  COPY | MEMORY | ANSWERS },
+	{ "SET_MODE, enforce", observe_three, set_enforce, enforce_and_empty,
+	  COPY | ANSWERS },
+	{ "SET_MODE, off", queue_one, set_off, enforce_and_empty,
+	  COPY | ANSWERS },
+	{ "EVICT", attach_victim, evict, close_other, COPY | ANSWERS },
+	{ "GET_STATS", NULL, get_stats, NULL, COPY | MEMORY },
+	{ "GET_REQUESTS", queue_one, get_requests, empty_slots, COPY | PAGES },
+	{ "GET_REQUESTS, own", queue_one, get_own_requests, empty_slots,
+	  COPY | PAGES },
+	{ "GET_SESSIONS", NULL, get_sessions, NULL, COPY },
+	{ "GET_QUEUES", NULL, get_queues, NULL, COPY | PAGES },
+	{ "GET_HISTOGRAMS", NULL, get_histograms, NULL, COPY | PAGES },
+	{ "ADMIT", NULL, admit_labelled, empty_slots, COPY },
+	{ "ADMIT, queued", hold_seats, admit_labelled, empty_slots, COPY },
+	/* What comes by value cannot fail. */
+	{ "FINISH", admit_first, finish_first, empty_slots, 0 },
+	{ "FINISH that dispatches", queue_one, finish_holder, empty_slots, 0 },
+	{ "CANCEL", queue_one, cancel_first, empty_slots, 0 },
+	{ "read", queue_and_grant_one, read_one, empty_slots, COPY },
+	{ "write", NULL, write_one, empty_slots, COPY },
+	{ "write, queued", hold_seats, write_one, empty_slots, COPY },
+	{ "SUBMIT", queue_one, submit, empty_slots, COPY | ANSWERS },
+	{ "SUBMIT that tells", admit_lingering, submit_told, end_lingering,
+	  COPY | ANSWERS },
 };
 
 TEST_F_TIMEOUT(fault, every_call, 600)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(steps); i++)
-		EXPECT_TRUE(walk(self, &steps[i])) {
-			empty_slots(self);
-		}
-	EXPECT_LE(60, self->failures);
-}
-
-/* The module's file, in memory */
-static void *read_module(size_t *len)
-{
-	struct utsname name;
-	char path[256];
-	void *bytes;
-	off_t size;
-	int fd;
-
-	uname(&name);
-	snprintf(path, sizeof(path), "/lib/modules/%s/extra/kapf.ko",
-		 name.release);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	size = lseek(fd, 0, SEEK_END);
-	bytes = malloc(size);
-	if (!bytes || pread(fd, bytes, size, 0) != size)
-		die(path);
-	close(fd);
-	*len = size;
-	return bytes;
-}
-
-static int load(const void *module, size_t len, const char *parameters)
-{
-	return syscall(SYS_init_module, module, len, parameters) ? -errno : 0;
-}
-
-static void unload(void)
-{
-	if (syscall(SYS_delete_module, "kapf", O_NONBLOCK))
-		die("delete_module");
-}
-
-/* Places at which loading can fail, all told */
-static unsigned int places_of(struct _test_data_fault *self, const void *module,
-			      size_t len, const char *parameters)
-{
-	char text[16] = "";
-
-	arm(self, MOST);
-	if (load(module, len, parameters) ||
-	    pread(self->fail, text, sizeof(text) - 1, 0) < 0 ||
-	    pwrite(self->fail, "0", 1, 0) != 1)
-		die("init_module");
-	unload();
-	return MOST - atoi(text);
-}
-
-/*
- * Loading fails whole: there is no node, and it can be loaded after that.  What
- * comes before the module's own beginning is the kernel's to get right; the
- * places of two instances come last.
- */
-TEST_F_TIMEOUT(fault, loading, 300)
-{
-	unsigned int nth, all, of_two, failures = 0;
-	void *module;
-	size_t len;
-	int ret;
-
-	module = read_module(&len);
-	if (!module)
-		SKIP(return, "the module's file is not there");
-	close(self->fd);
-	close(self->control);
-	unload();
-	all = places_of(self, module, len, "instances=4");
-	of_two = all - places_of(self, module, len, "instances=2");
-	ASSERT_LT(10, of_two);
-	for (nth = all - of_two; nth <= all; nth++) {
-		arm(self, nth);
-		ret = load(module, len, "instances=4");
-		spared(self);
-		failures += !!ret;
-		if (!ret)
-			unload();
-		EXPECT_NE(0, access(SUBMIT_NODE, F_OK));
-		EXPECT_NE(0, access(CONTROL_NODE, F_OK));
-	}
-	EXPECT_LE(10, failures);
-	TH_LOG("%u of %u places, %u failures", of_two, all, failures);
-	ASSERT_EQ(0, load(module, len, ""));
-	free(module);
-	self->control = open_node(CONTROL_NODE, O_RDWR);
-	self->fd = open_node(SUBMIT_NODE, O_RDWR);
+	EXPECT_TRUE(walk_steps(self, &self->faults, steps, ARRAY_SIZE(steps)));
 }
 
 TEST_HARNESS_MAIN
