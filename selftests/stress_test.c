@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A million calls, good and bad ones by chance, by eight threads in four
- * processes, of which one is killed every now and then.  In the end nothing may
- * be left: no seat, no request, no session.
+ * processes, of which one is killed every now and then.  Some change the mode or
+ * the configuration for all, or end the sessions of others.  In the end nothing
+ * may be left: no seat, no request, no session.
  *
  * KAPF_STRESS_CALLS and KAPF_STRESS_SEED say how many, and where chance begins.
  */
@@ -17,14 +18,18 @@
 #define SLOTS		32
 #define LABEL_BYTES	40
 
+static const char *const schemas[] = {
+	"queue", "fair", "reject", "dangling", "exempt", "catch-all", "extra",
+};
+
 /* What all processes share. */
 struct shared {
 	__u64 calls;
 	__u64 kinds[32];	/* calls that succeeded, by kind */
+	__u32 ids[ARRAY_SIZE(schemas)];	/* last known */
 };
 
 static struct shared *shared;
-static __u32 schemas[8];
 static int control = -1;
 
 /**
@@ -83,10 +88,20 @@ static __u64 somewhere(struct player *player, void *memory)
 	return one_in(player, 2) ? any(player, ~0u) : 0;
 }
 
+static __u32 any_schema(struct player *player)
+{
+	__u32 i = any(player, ARRAY_SIZE(schemas) + 2);
+
+	if (i == ARRAY_SIZE(schemas))
+		return ~0u;
+	/* Some more for the first, where most requests wait. */
+	return __atomic_load_n(&shared->ids[i % ARRAY_SIZE(schemas)],
+			       __ATOMIC_RELAXED);
+}
+
 static struct kapf_op any_op(struct player *player)
 {
-	struct kapf_op op = request(any_slot(player),
-				    schemas[any(player, ARRAY_SIZE(schemas))]);
+	struct kapf_op op = request(any_slot(player), any_schema(player));
 
 	op.flags = any(player, 16);
 	op.initial_seats = 1 + any(player, one_in(player, 8) ? 6 : 2);
@@ -213,57 +228,177 @@ static int play_poll(struct player *player)
 	return poll(&poller, 1, any(player, 3));
 }
 
+union look {
+	__u32 size;
+	struct kapf_get_stats stats;
+	struct kapf_get_requests requests;
+	struct kapf_get_sessions sessions;
+	struct kapf_get_queues queues;
+	struct kapf_get_histograms histograms;
+	struct kapf_get_config config;
+	struct kapf_info info;
+};
+
+static const struct {
+	unsigned long cmd;
+	size_t size;
+} looks[] = {
+	{ KAPF_GET_STATS, sizeof(struct kapf_get_stats) },
+	{ KAPF_GET_REQUESTS, sizeof(struct kapf_get_requests) },
+	{ KAPF_GET_SESSIONS, sizeof(struct kapf_get_sessions) },
+	{ KAPF_GET_QUEUES, sizeof(struct kapf_get_queues) },
+	{ KAPF_GET_HISTOGRAMS, sizeof(struct kapf_get_histograms) },
+	{ KAPF_GET_CONFIG, sizeof(struct kapf_get_config) },
+	{ KAPF_GET_INFO, sizeof(struct kapf_info) },
+};
+
+static union look any_look(struct player *player, unsigned long cmd)
+{
+	union look look = { };
+	__u64 to = somewhere(player, player->room);
+
+	if (cmd == KAPF_GET_STATS) {
+		look.stats.level_size = sizeof(struct kapf_level_stats);
+		look.stats.schema_size = sizeof(struct kapf_schema_stats);
+		look.stats.nr_levels = any(player, 8);
+		look.stats.levels = to;
+		look.stats.nr_schemas = any(player, 8);
+		look.stats.schemas = somewhere(player, player->room + ROOM / 2);
+	} else if (cmd == KAPF_GET_REQUESTS) {
+		look.requests.request_size = sizeof(struct kapf_request_info);
+		look.requests.label_bytes = 8 * any(player, 8);
+		look.requests.nr = any(player, 64);
+		look.requests.requests = to;
+	} else if (cmd == KAPF_GET_SESSIONS) {
+		look.sessions.session_size = sizeof(struct kapf_session_info);
+		look.sessions.nr = any(player, 16);
+		look.sessions.sessions = to;
+	} else if (cmd == KAPF_GET_QUEUES) {
+		look.queues.queue_size = sizeof(struct kapf_queue_info);
+		look.queues.nr = any(player, 64);
+		look.queues.queues = to;
+	} else if (cmd == KAPF_GET_HISTOGRAMS) {
+		look.histograms.histogram_size =
+			sizeof(struct kapf_histogram_info);
+		look.histograms.nr = any(player, 200);
+		look.histograms.cursor = any(player, 300);
+		look.histograms.histograms = to;
+	} else if (cmd == KAPF_GET_CONFIG) {
+		look.config.image_len = any(player, ROOM);
+		look.config.image = to;
+	}
+	return look;
+}
+
 static int play_look(struct player *player)
 {
-	char *room = player->room;
-	union {
-		__u32 size;
-		struct kapf_get_stats stats;
-		struct kapf_get_requests requests;
-		struct kapf_get_sessions sessions;
-		struct kapf_get_queues queues;
-		struct kapf_get_config config;
-		struct kapf_info info;
-	} arg;
-	static const unsigned long calls[] = {
-		KAPF_GET_STATS, KAPF_GET_REQUESTS, KAPF_GET_SESSIONS,
-		KAPF_GET_QUEUES, KAPF_GET_CONFIG, KAPF_GET_INFO,
-	};
-	static const size_t sizes[] = {
-		sizeof(arg.stats), sizeof(arg.requests), sizeof(arg.sessions),
-		sizeof(arg.queues), sizeof(arg.config), sizeof(arg.info),
-	};
-	__u32 kind = any(player, ARRAY_SIZE(calls));
+	__u32 i = any(player, ARRAY_SIZE(looks));
+	union look look = any_look(player, looks[i].cmd);
 
-	memset(&arg, 0, sizeof(arg));
-	arg.size = sizes[kind];
-	if (kind == 0) {
-		arg.stats.level_size = sizeof(struct kapf_level_stats);
-		arg.stats.schema_size = sizeof(struct kapf_schema_stats);
-		arg.stats.nr_levels = any(player, 8);
-		arg.stats.levels = somewhere(player, room);
-	} else if (kind == 1) {
-		arg.requests.request_size = sizeof(struct kapf_request_info);
-		arg.requests.label_bytes = 8 * any(player, 8);
-		arg.requests.nr = any(player, 64);
-		arg.requests.requests = somewhere(player, room);
-	} else if (kind == 2) {
-		arg.sessions.session_size = sizeof(struct kapf_session_info);
-		arg.sessions.nr = any(player, 16);
-		arg.sessions.sessions = somewhere(player, room);
-	} else if (kind == 3) {
-		arg.queues.queue_size = sizeof(struct kapf_queue_info);
-		arg.queues.nr = any(player, 64);
-		arg.queues.queues = somewhere(player, room);
-	} else if (kind == 4) {
-		arg.config.image_len = any(player, ROOM);
-		arg.config.image = somewhere(player, room);
-	}
+	look.size = looks[i].size;
 	/* Not in a pointer, which could come to point at something of ours. */
 	if (one_in(player, 40))
-		((char *)&arg)[any(player, 8)] ^= 1 << any(player, 8);
-	return call(one_in(player, 4) ? any_fd(player) : control, calls[kind],
-		    &arg);
+		((char *)&look)[any(player, 8)] ^= 1 << any(player, 8);
+	return call(one_in(player, 4) ? any_fd(player) : control, looks[i].cmd,
+		    &look);
+}
+
+static int play_set_mode(struct player *player)
+{
+	if (!one_in(player, 50))
+		return -EAGAIN;
+	return set_mode(control, one_in(player, 2) ? KAPF_MODE_ENFORCE :
+						     any(player, 5));
+}
+
+/* A session of anybody's, which may be in the middle of a call. */
+static int play_evict(struct player *player)
+{
+	struct kapf_session_info infos[16];
+	struct kapf_get_sessions get = {
+		.size = sizeof(get),
+		.session_size = sizeof(infos[0]),
+		.nr = ARRAY_SIZE(infos),
+		.sessions = (uintptr_t)infos,
+	};
+	struct kapf_evict arg = { .size = sizeof(arg) };
+	int ret;
+
+	if (!one_in(player, 50))
+		return -EAGAIN;
+	ret = call(control, KAPF_GET_SESSIONS, &get);
+	if (ret || !get.nr)
+		return ret ?: -ENOENT;
+	arg.session = infos[any(player, get.nr)].session;
+	return call(control, KAPF_EVICT, &arg);
+}
+
+/* Levels of each kind, and schemas that lead to them, or nowhere. */
+static void usual_image(struct image *image)
+{
+	image_init(image);
+	image_queues(image, "queue", 3, 1, 1, 8);
+	image_queues(image, "fair", 4, 16, 3, 4);
+	image_level(image, "reject", KAPF_LEVEL_REJECT, 3);
+	image_schema(image, "queue", 100, "queue", "[]");
+	image_schema(image, "fair", 100, "fair", "[]");
+	image_schema(image, "reject", 100, "reject", "[]");
+	image_schema(image, "dangling", 100, "none", "[]");
+}
+
+/* The same but for some of it, which comes and goes. */
+static void any_image(struct image *image, struct player *player)
+{
+	static const char *const levels[] = { "queue", "fair", "none" };
+	struct kapf_config_level *level;
+
+	image_init(image);
+	image_queues(image, "queue", 1 + any(player, 5), 1 + any(player, 3), 1,
+		     1 + any(player, 8));
+	level = image_queues(image, "fair", 1 + any(player, 8),
+			     4 + any(player, 20), 1 + any(player, 4), 4);
+	level->lendable_percent = any(player, 101);
+	image_level(image, "reject", KAPF_LEVEL_REJECT, 1 + any(player, 3));
+	image_schema(image, "queue", 100, levels[any(player, 3)], "[]");
+	image_schema(image, "fair", 100, levels[any(player, 2)], "[]");
+	image_schema(image, "reject", 100, "reject", "[]");
+	image_schema(image, "dangling", 100, "none", "[]");
+	if (one_in(player, 2)) {
+		image_queues(image, "extra", 2, 2, 1, 4);
+		image_schema(image, "extra", 100, "extra", "[]");
+	}
+	if (one_in(player, 2))
+		image->head.adjustment_period_ms = KAPF_MIN_ADJUSTMENT_PERIOD_MS;
+}
+
+static void publish(void)
+{
+	const struct kapf_config_schema *schema;
+	size_t len, i;
+	char *bytes = get_image(control, &len);
+
+	for (i = 0; i < ARRAY_SIZE(schemas); i++) {
+		schema = find_schema(bytes, schemas[i]);
+		if (schema)
+			__atomic_store_n(&shared->ids[i], schema->id,
+					 __ATOMIC_RELAXED);
+	}
+	free(bytes);
+}
+
+static int play_configure(struct player *player)
+{
+	struct image image;
+	int ret;
+
+	if (!one_in(player, 50))
+		return -EAGAIN;
+	any_image(&image, player);
+	ret = set_image(control, &image, NULL);
+	image_free(&image);
+	if (!ret)
+		publish();
+	return ret;
 }
 
 /* Another session in place of one that others may be using. */
@@ -325,6 +460,9 @@ static const struct {
 	{ "GET_*", play_look, 6 },
 	{ "open", play_reopen, 2 },
 	{ "fork", play_fork, 1 },
+	{ "SET_MODE", play_set_mode, 1 },
+	{ "EVICT", play_evict, 1 },
+	{ "SET_CONFIG", play_configure, 1 },
 	{ "garbage", play_garbage, 5 },
 };
 
@@ -384,31 +522,6 @@ static __u64 number_from(const char *variable, __u64 otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* Levels of each kind, and schemas that lead to them, or nowhere. */
-static void set_up_everything(void)
-{
-	static const char *const names[] = {
-		"queue", "fair", "reject", "dangling", "exempt", "catch-all",
-	};
-	struct image image;
-	size_t i;
-
-	image_init(&image);
-	image_queues(&image, "queue", 3, 1, 1, 8);
-	image_queues(&image, "fair", 4, 16, 3, 4);
-	image_level(&image, "reject", KAPF_LEVEL_REJECT, 3);
-	image_schema(&image, "queue", 100, "queue", "[]");
-	image_schema(&image, "fair", 100, "fair", "[]");
-	image_schema(&image, "reject", 100, "reject", "[]");
-	image_schema(&image, "dangling", 100, "none", "[]");
-	set_up(control, &image);
-	image_free(&image);
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		schemas[i] = schema_id(control, names[i]);
-	schemas[6] = schemas[0];
-	schemas[7] = ~0u;
-}
-
 static __u32 requests_in_slots(void)
 {
 	struct kapf_request_info info;
@@ -430,11 +543,16 @@ FIXTURE(stress) {
 
 FIXTURE_SETUP(stress)
 {
+	struct image image;
+
 	control = open_node(CONTROL_NODE, O_RDWR);
-	set_up_everything();
+	usual_image(&image);
+	set_up(control, &image);
+	image_free(&image);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, shared);
+	publish();
 }
 
 FIXTURE_TEARDOWN(stress)
@@ -443,18 +561,12 @@ FIXTURE_TEARDOWN(stress)
 	close(control);
 }
 
-TEST_F_TIMEOUT(stress, nothing_is_left, 1000)
+/* Kill one after the other, until there have been so many calls. */
+static __u32 play(struct _test_data_stress *self, __u64 calls, __u64 seed)
 {
-	static const char *const levels[] = {
-		"queue", "fair", "reject", "exempt", "catch-all",
-	};
-	__u64 calls = number_from("KAPF_STRESS_CALLS", 1000000);
-	__u64 seed = number_from("KAPF_STRESS_SEED", getpid());
-	struct kapf_level_stats stats;
 	__u32 kills = 0;
 	size_t i;
 
-	TH_LOG("seed %llu", seed);
 	for (i = 0; i < PROCESSES; i++)
 		self->pids[i] = spawn(seed + 1000 * i);
 	while (__atomic_load_n(&shared->calls, __ATOMIC_RELAXED) < calls) {
@@ -465,25 +577,78 @@ TEST_F_TIMEOUT(stress, nothing_is_left, 1000)
 	}
 	for (i = 0; i < PROCESSES; i++)
 		kill_and_reap(self->pids[i]);
+	return kills;
+}
+
+/* Back to the mode and configuration of the beginning, of which levels are left. */
+static bool settle(struct kapf_get_stats *get)
+{
+	__u64 until = now_ns() + 20 * NSEC_PER_SEC;
+	struct image image;
+
+	usual_image(&image);
+	errno = -set_mode(control, KAPF_MODE_ENFORCE);
+	if (errno)
+		die("SET_MODE");
+	errno = -set_image(control, &image, NULL);
+	if (errno)
+		die("SET_CONFIG");
+	do {
+		sleep_ms(50);
+		*get = (struct kapf_get_stats){
+			.size = sizeof(*get),
+			.level_size = sizeof(struct kapf_level_stats),
+			.schema_size = sizeof(struct kapf_schema_stats),
+		};
+		if (call(control, KAPF_GET_STATS, get))
+			die("GET_STATS");
+	} while ((get->nr_levels > image.head.nr_levels ||
+		  get->nr_schemas > image.head.nr_schemas) && now_ns() < until);
+	image_free(&image);
+	return now_ns() < until;
+}
+
+TEST_F_TIMEOUT(stress, nothing_is_left, 1000)
+{
+	static const char *const levels[] = {
+		"queue", "fair", "reject", "exempt", "catch-all",
+	};
+	__u64 calls = number_from("KAPF_STRESS_CALLS", 1000000);
+	__u64 seed = number_from("KAPF_STRESS_SEED", getpid());
+	struct kapf_level_stats stats;
+	struct kapf_get_stats get;
+	__u64 observed = 0;
+	__u32 kills;
+	size_t i;
+
+	TH_LOG("seed %llu", seed);
+	kills = play(self, calls, seed);
 	for (i = 0; i < ARRAY_SIZE(plays); i++) {
-		TH_LOG("%-8s %llu", plays[i].name, shared->kinds[i]);
+		TH_LOG("%-10s %llu", plays[i].name, shared->kinds[i]);
 		/* What makes no sense succeeds by chance only. */
 		if (plays[i].play != play_garbage)
 			EXPECT_LT(0, shared->kinds[i]);
 	}
 	TH_LOG("%llu calls, %u kills", shared->calls, kills);
 
+	EXPECT_TRUE(settle(&get));
+	EXPECT_EQ(0, get.nr_sessions);
+	EXPECT_EQ(0, get.passing_requests);
+	EXPECT_EQ(0, get.passing_mutating_requests);
 	EXPECT_EQ(0, requests_in_slots());
 	for (i = 0; i < ARRAY_SIZE(levels); i++) {
 		stats = level_stats(control, levels[i]);
 		EXPECT_EQ(0, stats.seats_in_use);
 		EXPECT_EQ(0, stats.executing_requests);
+		EXPECT_EQ(0, stats.passing_requests);
 		EXPECT_EQ(0, stats.lingering_requests);
 		EXPECT_EQ(0, stats.waiting_requests);
 		EXPECT_EQ(0, stats.waiting_seats);
 		EXPECT_EQ(0, stats.active_queues);
 		EXPECT_LT(0, stats.dispatched);
+		observed += stats.observed.dispatched;
 	}
+	EXPECT_LT(0, observed);
 	/* Which the kernel looks at, too. */
 	set_up_bare(control);
 }
