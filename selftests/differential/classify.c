@@ -114,9 +114,16 @@ static void add_answer(struct json_object *answer,
 		       const struct kapf_configuration *config,
 		       const struct kapf_digest *digest)
 {
+	struct kapf_classifier *classifier = kapf_classifier_new(config);
 	const struct kapf_flow_schema *schema = kapf_classify(config, digest);
 	const char *distinguisher = kapf_flow_distinguisher(schema, digest);
 
+	if (!classifier)
+		errx(1, "out of memory");
+	if (kapf_classifier_match(classifier, digest) != schema)
+		json_object_object_add(answer, "classifier",
+				       json_object_new_string("disagrees"));
+	kapf_classifier_free(classifier);
 	json_object_object_add(answer, "schema",
 			       json_object_new_string(schema->name));
 	json_object_object_add(answer, "level",

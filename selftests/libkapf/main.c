@@ -52,6 +52,7 @@ int main(void)
 	test_configurations();
 	test_maintenance();
 	test_classification();
+	test_classifiers();
 	test_covers();
 	test_requests();
 	test_estimates();

@@ -139,14 +139,19 @@ int __wrap_yaml_parser_initialize(yaml_parser_t *parser)
 	"clusterScope: true}], " \
 	"nonResourceRules: [{verbs: [get], nonResourceURLs: [/]}]}]"
 
+/* So many that an index is made of them */
+#define MORE(name)	SCHEMA("name: " name, TO("x") ", " RULES)
+
 static const char manifest[] =
 	LEVEL("name: x, labels: {a: &a b, c: *a}", "lendablePercent: 5, ")
-	SCHEMA("name: x, annotations: {c: d}", TO("x") ", " RULES);
+	SCHEMA("name: x, annotations: {c: d}", TO("x") ", " RULES)
+	MORE("a") MORE("b") MORE("c") MORE("d") MORE("e") MORE("f");
 
 /* Does everything once; returns the first failure. */
 static int do_all(void)
 {
 	struct kapf_configuration *config = kapf_config_new(), *back = NULL;
+	struct kapf_classifier *classifier = NULL;
 	struct kapf_http_request *request = NULL;
 	void *image = NULL;
 	size_t len;
@@ -162,10 +167,15 @@ static int do_all(void)
 		ret = kapf_image_encode(config, &image, &len, NULL);
 	if (!ret)
 		ret = kapf_image_decode(image, len, &back, NULL);
+	if (!ret) {
+		classifier = kapf_classifier_new(back);
+		ret = classifier ? 0 : -ENOMEM;
+	}
 	if (!ret)
 		ret = kapf_http_request_parse(&request, "GET", "/", NULL);
 	kapf_http_request_free(request);
 	free(image);
+	kapf_classifier_free(classifier);
 	kapf_config_free(back);
 	kapf_config_free(config);
 	return ret;

@@ -41,6 +41,7 @@ void test_validation(void);
 void test_configurations(void);
 void test_maintenance(void);
 void test_classification(void);
+void test_classifiers(void);
 void test_covers(void);
 void test_requests(void);
 void test_estimates(void);

@@ -114,18 +114,18 @@ static int decide(struct request *request)
 }
 
 /* Match a request and ask; fills the ticket. */
-static int match(struct request *request,
-		 const struct kapf_configuration *config)
+static int match(struct request *request, const struct snapshot *snapshot)
 {
 	const struct kapf_digest *digest = &request->digest;
-	const struct kapf_flow_schema *schema = kapf_classify(config, digest);
+	const struct kapf_flow_schema *schema =
+		kapf_classifier_match(snapshot->classifier, digest);
 	const struct kapf_priority_level *level;
 	struct kapf_ticket *ticket = request->ticket;
 	struct kapf_op *op = &request->op;
 	char label[LABEL_BYTES];
 	int ret;
 
-	level = kapf_config_level(config, schema->level);
+	level = kapf_config_level(snapshot->config, schema->level);
 	memcpy(ticket->schema_uid, schema->uid, KAPF_UID_BYTES);
 	memcpy(ticket->level_uid, level->uid, KAPF_UID_BYTES);
 	op->schema = schema->id;
@@ -158,7 +158,7 @@ static int settle(struct request *request)
 			ret = snapshots_get(snapshots, &snapshot);
 		if (ret < 0)
 			break;
-		ret = match(request, snapshot->config);
+		ret = match(request, snapshot);
 		if (ret < 0)
 			break;
 		stale = ret & KAPF_STALE || ticket->verdict == KAPF_RECLASSIFY;

@@ -7,8 +7,6 @@
 
 #include "internal.h"
 
-#define SERVICE_ACCOUNT_PREFIX "system:serviceaccount:"
-
 /**
  * struct trial - a request on its way through the schemas
  * @digest: the request
@@ -57,7 +55,7 @@ static const char *after(const char *string, const char *prefix)
 /* Is @user system:serviceaccount:NAMESPACE:NAME? */
 bool kapf_is_account(const struct kapf_subject *subject, const char *user)
 {
-	const char *rest = after(user, SERVICE_ACCOUNT_PREFIX);
+	const char *rest = after(user, KAPF_ACCOUNT_PREFIX);
 
 	if (rest)
 		rest = after(rest, subject->ns);
@@ -213,6 +211,14 @@ static bool matches_schema(struct trial *trial)
 			return true;
 	}
 	return false;
+}
+
+bool kapf_schema_matches(const struct kapf_flow_schema *schema,
+			 const struct kapf_digest *digest)
+{
+	struct trial trial = { .digest = digest, .schema = schema };
+
+	return matches_schema(&trial);
 }
 
 const struct kapf_flow_schema *

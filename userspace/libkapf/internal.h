@@ -196,6 +196,9 @@ char *kapf_rules_json(const struct kapf_rules *rules);
 void kapf_rules_free(struct kapf_rules *rules);
 
 /* classify.c */
+#define KAPF_ACCOUNT_PREFIX "system:serviceaccount:"
+bool kapf_schema_matches(const struct kapf_flow_schema *schema,
+			 const struct kapf_digest *digest);
 bool kapf_is_star(const struct kapf_strings *strings);
 bool kapf_is_account(const struct kapf_subject *subject, const char *user);
 bool kapf_url_covers(const char *url, const char *path);

@@ -287,6 +287,38 @@ const struct kapf_flow_schema *
 kapf_classify(const struct kapf_configuration *config,
 	      const struct kapf_digest *digest);
 
+struct kapf_classifier; /* an index of a configuration, for kapf_classify() */
+
+/**
+ * kapf_classifier_new() - make an index of a configuration
+ * @config: as for kapf_classify(); not to be changed or freed before the index
+ *
+ * Takes memory in proportion to the text of all rules.
+ *
+ * Return: NULL when memory is short.
+ */
+struct kapf_classifier *
+kapf_classifier_new(const struct kapf_configuration *config);
+
+/**
+ * kapf_classifier_free() - free an index
+ * @classifier: may be NULL
+ */
+void kapf_classifier_free(struct kapf_classifier *classifier);
+
+/**
+ * kapf_classifier_match() - what kapf_classify() returns, sooner
+ * @classifier: of the configuration
+ * @digest: the request
+ *
+ * Compares the request with few schemas, however many there are.
+ *
+ * Return: never NULL.
+ */
+const struct kapf_flow_schema *
+kapf_classifier_match(const struct kapf_classifier *classifier,
+		      const struct kapf_digest *digest);
+
 /**
  * kapf_flow_distinguisher() - what tells the flows of a schema apart
  * @schema: that the request belongs to

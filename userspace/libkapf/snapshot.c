@@ -28,6 +28,13 @@ static int snapshot_read(struct snapshot **snapshot, int fd,
 		free(fresh);
 		return ret;
 	}
+	fresh->classifier = kapf_classifier_new(fresh->config);
+	if (!fresh->classifier) {
+		kapf_error_set(err, "not enough memory");
+		kapf_config_free(fresh->config);
+		free(fresh);
+		return -ENOMEM;
+	}
 	fresh->users = 1;
 	*snapshot = fresh;
 	return 0;
@@ -74,6 +81,7 @@ void snapshots_put(struct snapshot *snapshot)
 {
 	if (atomic_fetch_sub(&snapshot->users, 1) > 1)
 		return;
+	kapf_classifier_free(snapshot->classifier);
 	kapf_config_free(snapshot->config);
 	free(snapshot);
 }

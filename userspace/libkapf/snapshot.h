@@ -14,10 +14,12 @@
 /**
  * struct snapshot - a configuration as it once was
  * @config: not changed any more
+ * @classifier: of @config
  * @users: threads that classify by it, and the session while it is current
  */
 struct snapshot {
 	struct kapf_configuration *config;
+	struct kapf_classifier *classifier;
 	atomic_uint users;
 };
 
