@@ -325,8 +325,8 @@ object '[^}]*"user":"alice","verb":"update","path":"/apis/apps/v1/namespaces/ns/
 
 run kapfctl dump priority-levels -o json
 exits "levels as JSON" 0
-object '"priority_level":"tiny","type":"Limited","current_seats":3,"nominal_seats":3,"seats_in_use":3,"executing_requests":3,"lingering_requests":0,"waiting_requests":2,"waiting_seats":2,"queues":4,"active_queues":1,"dispatched_requests":3,"rejected_queue_full_requests":0,"rejected_concurrency_limit_requests":0,"rejected_time_out_requests":0,"rejected_cancelled_requests":0,"retry_after_s":1,"current_r_seat_seconds":[0-9]+\.[0-9]{8}'
-object '"priority_level":"exempt","type":"Exempt","current_seats":null,[^}]*'
+object '"priority_level":"tiny","type":"Limited","draining":false,"current_seats":3,"nominal_seats":3,"seats_in_use":3,"executing_requests":3,"lingering_requests":0,"waiting_requests":2,"waiting_seats":2,"queues":4,"active_queues":1,"dispatched_requests":3,"rejected_queue_full_requests":0,"rejected_concurrency_limit_requests":0,"rejected_time_out_requests":0,"rejected_cancelled_requests":0,"retry_after_s":1,"current_r_seat_seconds":[0-9]+\.[0-9]{8}'
+object '"priority_level":"exempt","type":"Exempt","draining":false,"current_seats":null,[^}]*'
 
 run kapfctl dump queues -o json
 exits "queues as JSON" 0

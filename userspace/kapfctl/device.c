@@ -119,6 +119,13 @@ static int failed(const char *what)
 	return -1;
 }
 
+static int compare_names(const void *left, const void *right)
+{
+	const struct kapf_level_stats *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
 /**
  * read_state() - read configuration and statistics that belong together
  * @state: out; to be freed in any case
@@ -151,6 +158,9 @@ int read_state(struct state *state, int fd)
 		if (ioctl(fd, KAPF_GET_STATS, &state->stats) < 0)
 			return failed("statistics");
 	} while (state->stats.generation != state->config->generation);
+	/* The kernel has the order of who wrote the configuration. */
+	qsort(state->levels, state->stats.nr_levels, sizeof(*state->levels),
+	      compare_names);
 	return 0;
 }
 
@@ -335,22 +345,21 @@ static int read_all_queues(struct queues *queues, uint64_t *generation, int fd)
 		if (ioctl(fd, KAPF_GET_QUEUES, &get) < 0)
 			return failed("queues");
 		queues->nr += get.nr;
-	} while (get.nr && get.generation == queues->config->generation);
+	} while (get.nr && get.generation == queues->state.stats.generation);
 	*generation = get.generation;
 	return 0;
 }
 
-/* The kernel has the order of who wrote the configuration. */
 static void sort_queues(struct queues *queues)
 {
-	const struct kapf_configuration *config = queues->config;
+	const struct state *state = &queues->state;
 	struct kapf_queue_info *sorted, *unsorted = queues->all;
 	size_t i, level, nr = 0;
 
 	sorted = need(calloc(queues->nr + 1, sizeof(*sorted)));
-	for (level = 0; level < config->nr_levels; level++)
+	for (level = 0; level < state->stats.nr_levels; level++)
 		for (i = 0; i < queues->nr; i++)
-			if (unsorted[i].level == config->levels[level].id)
+			if (unsorted[i].level == state->levels[level].id)
 				sorted[nr++] = unsorted[i];
 	queues->all = sorted;
 	queues->nr = nr;
@@ -358,7 +367,7 @@ static void sort_queues(struct queues *queues)
 }
 
 /**
- * read_queues() - read the queues of all levels
+ * read_queues() - read the queues of all levels, also of those that drain
  * @queues: out; to be freed in any case
  * @fd: of the control node
  *
@@ -370,12 +379,11 @@ int read_queues(struct queues *queues, int fd)
 
 	*queues = (struct queues){ .nr = 0 };
 	do {
-		kapf_config_free(queues->config);
-		queues->config = read_config(fd);
-		if (!queues->config ||
+		free_state(&queues->state);
+		if (read_state(&queues->state, fd) < 0 ||
 		    read_all_queues(queues, &generation, fd) < 0)
 			return -1;
-	} while (generation != queues->config->generation);
+	} while (generation != queues->state.stats.generation);
 	sort_queues(queues);
 	return 0;
 }
@@ -386,7 +394,7 @@ int read_queues(struct queues *queues, int fd)
  */
 void free_queues(struct queues *queues)
 {
-	kapf_config_free(queues->config);
+	free_state(&queues->state);
 	free(queues->all);
 }
 

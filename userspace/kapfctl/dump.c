@@ -22,16 +22,18 @@ static const char *boolean(bool value)
 	return value ? "true" : "false";
 }
 
-static void add_level(struct grid *grid, const struct state *state,
-		      const struct kapf_priority_level *level)
+static bool drains(const struct kapf_level_stats *stats)
 {
-	const struct kapf_level_stats *stats = level_stats(state, level->id);
+	return stats->flags & KAPF_STATS_DRAINING;
+}
 
-	grid_cell(grid, "%s", level->name);
+static void add_level(struct grid *grid, const struct kapf_level_stats *stats)
+{
+	grid_cell(grid, "%s", stats->name);
 	grid_cell(grid, "%u", stats->active_queues);
 	grid_cell(grid, "%s", boolean(!stats->waiting_requests &&
 				      !stats->executing_requests));
-	grid_cell(grid, "%s", boolean(false)); /* none drains */
+	grid_cell(grid, "%s", boolean(drains(stats)));
 	grid_cell(grid, "%u", stats->waiting_requests);
 	grid_cell(grid, "%u", stats->executing_requests);
 	grid_cell(grid, "%llu", stats->dispatched);
@@ -55,16 +57,14 @@ static void print_levels(const struct state *state)
 	size_t i;
 
 	grid_cells(&grid, columns, grid.columns);
-	for (i = 0; i < state->config->nr_levels; i++)
-		add_level(&grid, state, &state->config->levels[i]);
+	for (i = 0; i < state->stats.nr_levels; i++)
+		add_level(&grid, &state->levels[i]);
 	grid_print(&grid);
 }
 
-static struct json_object *level_tree(const struct state *state,
-				      const struct kapf_priority_level *level)
+static struct json_object *level_tree(const struct kapf_level_stats *stats)
 {
-	const struct kapf_level_stats *stats = level_stats(state, level->id);
-	bool is_exempt = level->type == KAPF_LEVEL_EXEMPT;
+	bool is_exempt = stats->type == KAPF_LEVEL_EXEMPT;
 	struct json_object *tree = tree_map();
 	size_t i;
 	const struct {
@@ -88,8 +88,9 @@ static struct json_object *level_tree(const struct state *state,
 		{ "retry_after_s", stats->retry_after },
 	};
 
-	tree_add(tree, "priority_level", tree_text(level->name));
+	tree_add(tree, "priority_level", tree_text(stats->name));
 	tree_add(tree, "type", tree_text(is_exempt ? "Exempt" : "Limited"));
+	tree_add(tree, "draining", tree_bool(drains(stats)));
 	tree_add(tree, "current_seats",
 		 is_exempt ? NULL : tree_number(stats->current_seats));
 	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -104,9 +105,8 @@ static void print_level_trees(const struct state *state)
 	struct json_object *list = tree_list();
 	size_t i;
 
-	for (i = 0; i < state->config->nr_levels; i++)
-		tree_append(list, level_tree(state,
-					     &state->config->levels[i]));
+	for (i = 0; i < state->stats.nr_levels; i++)
+		tree_append(list, level_tree(&state->levels[i]));
 	tree_print(list);
 }
 
@@ -163,7 +163,7 @@ static void print_queues(const struct queues *queues)
 
 	grid_cells(&grid, columns, grid.columns);
 	for (i = 0; i < queues->nr; i++)
-		add_queue(&grid, level_by_id(queues->config,
+		add_queue(&grid, level_stats(&queues->state,
 					     queues->all[i].level)->name,
 			  &queues->all[i]);
 	grid_print(&grid);
@@ -175,7 +175,7 @@ static void print_queue_trees(const struct queues *queues)
 	size_t i;
 
 	for (i = 0; i < queues->nr; i++)
-		tree_append(list, queue_tree(level_by_id(queues->config,
+		tree_append(list, queue_tree(level_stats(&queues->state,
 							 queues->all[i].level)->name,
 					     &queues->all[i]));
 	tree_print(list);
@@ -225,9 +225,10 @@ static int compare_rows(const void *left, const void *right)
 
 /*
  * The rows of a dump.  Lingering requests have been served and are not shown,
- * nor are those of which the level or schema is gone, as these are gone, too.
+ * nor are those of which the level or schema is gone, as these are gone, too;
+ * what was deleted is there as long as it drains.
  */
-static struct row *make_rows(const struct kapf_configuration *config,
+static struct row *make_rows(const struct state *state,
 			     const struct request *requests, size_t nr,
 			     size_t *nr_rows)
 {
@@ -236,12 +237,12 @@ static struct row *make_rows(const struct kapf_configuration *config,
 
 	for (i = 0; i < nr; i++) {
 		const struct kapf_request_info *info = &requests[i].info;
-		const struct kapf_priority_level *level =
-			level_by_id(config, info->level);
-		const struct kapf_flow_schema *schema =
-			schema_by_id(config, info->schema);
+		const struct kapf_level_stats *level =
+			level_stats(state, info->level);
+		const struct kapf_schema_stats *schema =
+			schema_stats(state, info->schema);
 
-		if (level && schema && info->state != KAPF_REQUEST_LINGERING)
+		if (level->id && schema->id && info->state != KAPF_REQUEST_LINGERING)
 			*row++ = (struct row){ &requests[i], level->name,
 					       schema->name };
 	}
@@ -405,16 +406,14 @@ static int dump_queues(int fd, bool details)
 
 static int dump_requests(int fd, bool details)
 {
-	struct kapf_configuration *config = NULL;
+	struct state state = {};
 	struct request *requests;
 	int status = REFUSED;
 	size_t nr, nr_rows;
 	struct row *rows;
 
-	if (!read_requests(&requests, &nr, fd))
-		config = read_config(fd);
-	if (config) {
-		rows = make_rows(config, requests, nr, &nr_rows);
+	if (!read_requests(&requests, &nr, fd) && !read_state(&state, fd)) {
+		rows = make_rows(&state, requests, nr, &nr_rows);
 		if (output_format)
 			print_request_trees(rows, nr_rows, details);
 		else
@@ -422,7 +421,7 @@ static int dump_requests(int fd, bool details)
 		free(rows);
 		status = DONE;
 	}
-	kapf_config_free(config);
+	free_state(&state);
 	free_requests(requests, nr);
 	return status;
 }
@@ -496,12 +495,13 @@ const struct command dump_command = {
 "With -o, a list of objects.  Points in time (_at) are of RFC 3339, in UTC, or\n"
 "null; text that is no UTF-8 has U+FFFD for each byte.  Their keys are, of\n"
 "\n"
-"  priority-levels  priority_level, type, current_seats (null: no limit),\n"
-"                   nominal_seats, seats_in_use, executing_requests,\n"
-"                   lingering_requests, waiting_requests, waiting_seats, queues,\n"
-"                   active_queues, dispatched_requests, rejected_X_requests (X:\n"
-"                   queue_full, concurrency_limit, time_out, cancelled),\n"
-"                   retry_after_s, current_r_seat_seconds\n"
+"  priority-levels  priority_level, type, draining (it is deleted, and has\n"
+"                   requests), current_seats (null: no limit), nominal_seats,\n"
+"                   seats_in_use, executing_requests, lingering_requests,\n"
+"                   waiting_requests, waiting_seats, queues, active_queues,\n"
+"                   dispatched_requests, rejected_X_requests (X: queue_full,\n"
+"                   concurrency_limit, time_out, cancelled), retry_after_s,\n"
+"                   current_r_seat_seconds\n"
 "  queues           priority_level, queue, waiting_requests, executing_requests,\n"
 "                   seats_in_use, next_dispatch_r_seat_seconds,\n"
 "                   waiting_initial_seats, waiting_seats,\n"

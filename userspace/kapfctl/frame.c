@@ -145,14 +145,12 @@ static struct flow_row flow_of(const struct request *request,
 			       const struct state *state)
 {
 	const struct kapf_request_info *info = &request->info;
-	const struct kapf_flow_schema *schema =
-		schema_by_id(state->config, info->schema);
 	bool seated = info->state != KAPF_REQUEST_WAITING;
 	unsigned int width = info->initial_seats > info->final_seats ?
 			     info->initial_seats : info->final_seats;
 
 	return (struct flow_row){
-		.schema = schema ? schema->name : "",
+		.schema = schema_stats(state, info->schema)->name,
 		.distinguisher = request->label[LABEL_DISTINGUISHER],
 		.id = info->schema,
 		.seats = seated ? width : 0,

@@ -244,7 +244,7 @@ static inline uint32_t period_ms(const struct kapf_configuration *config)
  * struct state - configuration and statistics of one moment
  * @config: the configuration
  * @stats: as GET_STATS answered
- * @levels: statistics of the levels
+ * @levels: statistics of the levels, by name; also of those that drain
  * @schemas: statistics of the schemas
  */
 struct state {
@@ -255,13 +255,13 @@ struct state {
 };
 
 /**
- * struct queues - configuration and queues of one generation
- * @config: the configuration
+ * struct queues - configuration, statistics and queues of one generation
+ * @state: the first two
  * @all: the queues, by name of their level
  * @nr: how many
  */
 struct queues {
-	struct kapf_configuration *config;
+	struct state state;
 	struct kapf_queue_info *all;
 	size_t nr;
 };
