@@ -11,23 +11,7 @@
 #include <unistd.h>
 #include <json-c/json.h>
 
-#include "kapfctl.h"
-
-/* Why requests were refused, as kube-apiserver's metrics name it. */
-enum reason {
-	QUEUE_FULL,
-	CONCURRENCY_LIMIT,
-	TIME_OUT,
-	CANCELLED,
-	NR_REASONS,
-};
-
-static const char *const reason_names[] = {
-	[QUEUE_FULL] = "queue-full",
-	[CONCURRENCY_LIMIT] = "concurrency-limit",
-	[TIME_OUT] = "time-out",
-	[CANCELLED] = "cancelled",
-};
+#include "describe.h"
 
 #define MAX_FIGURES 20
 
@@ -104,22 +88,12 @@ static size_t schema_figures(struct figure figures[MAX_FIGURES],
 }
 
 /**
- * struct refusals - requests that were refused
- * @level: that refused them
- * @stats: of that
- * @nr: for each reason, how many
- * @observed: how many would have been, in mode observe
+ * say() - print what is there; all begins at the same column
+ * @indent: spaces before it
+ * @label: what it is
+ * @format: of printf(3)
  */
-struct refusals {
-	const struct kapf_priority_level *level;
-	const struct kapf_level_stats *stats;
-	uint64_t nr[NR_REASONS];
-	uint64_t observed[NR_REASONS];
-};
-
-/* What is there; all begins at the same column. */
-__attribute__((format(printf, 3, 4)))
-static void say(int indent, const char *label, const char *format, ...)
+void say(int indent, const char *label, const char *format, ...)
 {
 	va_list args;
 	int width = printf("%*s%s:", indent, "", label);
@@ -162,107 +136,6 @@ static void add_figures(struct json_object *tree, const struct figure *figures,
 	}
 }
 
-static const char *asked_by_limit(const struct kapf_priority_level *level)
-{
-	if (level->type == KAPF_LEVEL_QUEUE)
-		return "the servers, which did not want these requests queued";
-	if (!strcmp(level->name, "catch-all"))
-		return "another schema: one for these requests, which no other matches";
-	return "queues (limitResponse Queue), or more seats (nominalConcurrencyShares)";
-}
-
-static const char *asked_by_time_out(const struct kapf_level_stats *stats)
-{
-	if (stats->current_seats < stats->nominal_seats)
-		return "more seats, so lend fewer (lendablePercent), not longer queues";
-	if (stats->current_seats >= stats->max_seats)
-		return "more seats (more shares, or borrowingLimitPercent), not longer queues";
-	return "more seats (nominalConcurrencyShares), not longer queues";
-}
-
-/* What would have been needed instead. */
-static const char *asked_by(const struct refusals *refusals, enum reason reason)
-{
-	switch (reason) {
-	case QUEUE_FULL:
-		return "longer queues (queueLengthLimit), or a larger handSize for a heavy flow";
-	case CONCURRENCY_LIMIT:
-		return asked_by_limit(refusals->level);
-	case TIME_OUT:
-		return asked_by_time_out(refusals->stats);
-	default:
-		return "shorter waits, so more seats, if clients gave up; else nothing";
-	}
-}
-
-static void print_refusals(const struct refusals *refusals)
-{
-	enum reason reason;
-
-	printf("Rejected:\n");
-	for (reason = 0; reason < NR_REASONS; reason++) {
-		uintmax_t nr = refusals->nr[reason];
-		uintmax_t observed = refusals->observed[reason];
-
-		if (observed)
-			say(2, reason_names[reason],
-			    "%ju, and in mode observe %ju; asks for %s", nr,
-			    observed, asked_by(refusals, reason));
-		else if (nr)
-			say(2, reason_names[reason], "%ju; asks for %s", nr,
-			    asked_by(refusals, reason));
-		else
-			say(2, reason_names[reason], "0");
-	}
-}
-
-static struct json_object *refusals_tree(const struct refusals *refusals)
-{
-	struct json_object *list = tree_list();
-	enum reason reason;
-
-	for (reason = 0; reason < NR_REASONS; reason++) {
-		uint64_t nr = refusals->nr[reason];
-		uint64_t observed = refusals->observed[reason];
-		struct json_object *tree = tree_map();
-
-		tree_add(tree, "reason", tree_text(reason_names[reason]));
-		tree_add(tree, "requests", tree_number(nr));
-		tree_add(tree, "observed_requests", tree_number(observed));
-		tree_add(tree, "asks_for", nr || observed ?
-			 tree_text(asked_by(refusals, reason)) : NULL);
-		tree_append(list, tree);
-	}
-	return list;
-}
-
-static void take_observed(struct refusals *refusals,
-			  const struct kapf_observed *observed)
-{
-	refusals->observed[QUEUE_FULL] = observed->queue_full;
-	refusals->observed[CONCURRENCY_LIMIT] = observed->concurrency_limit;
-	refusals->observed[TIME_OUT] = observed->time_out;
-	refusals->observed[CANCELLED] = observed->cancelled;
-}
-
-static struct refusals level_refusals(const struct kapf_priority_level *level,
-				      const struct kapf_level_stats *stats)
-{
-	struct refusals refusals = {
-		.level = level,
-		.stats = stats,
-		.nr = {
-			[QUEUE_FULL] = stats->rejected_queue_full,
-			[CONCURRENCY_LIMIT] = stats->rejected_concurrency_limit,
-			[TIME_OUT] = stats->rejected_time_out,
-			[CANCELLED] = stats->rejected_cancelled,
-		},
-	};
-
-	take_observed(&refusals, &stats->observed);
-	return refusals;
-}
-
 /* The schemas that lead to a level. */
 static struct json_object *
 schemas_of(const struct kapf_configuration *config, const char *level)
@@ -299,7 +172,7 @@ static void print_level(const struct state *state,
 			const struct kapf_priority_level *level)
 {
 	const struct kapf_level_stats *stats = level_stats(state, level->id);
-	const struct refusals refusals = level_refusals(level, stats);
+	const struct refusals refusals = level_refusals(stats);
 	struct json_object *schemas = schemas_of(state->config, level->name);
 	char *words = in_words(schemas, SIZE_MAX);
 	struct figure figures[MAX_FIGURES];
@@ -319,7 +192,7 @@ static struct json_object *level_tree(const struct state *state,
 				      const struct kapf_priority_level *level)
 {
 	const struct kapf_level_stats *stats = level_stats(state, level->id);
-	const struct refusals refusals = level_refusals(level, stats);
+	const struct refusals refusals = level_refusals(stats);
 	struct json_object *tree = tree_map();
 	struct figure figures[MAX_FIGURES];
 
@@ -330,25 +203,6 @@ static struct json_object *level_tree(const struct state *state,
 	tree_add(tree, "retry_after_s", level->type == KAPF_LEVEL_EXEMPT ?
 		 NULL : tree_number(stats->retry_after));
 	return tree;
-}
-
-static struct refusals schema_refusals(const struct state *state,
-				       const struct kapf_priority_level *level,
-				       const struct kapf_schema_stats *stats)
-{
-	struct refusals refusals = {
-		.level = level,
-		.stats = level_stats(state, stats->level),
-		.nr = {
-			[QUEUE_FULL] = stats->rejected_queue_full,
-			[CONCURRENCY_LIMIT] = stats->rejected_concurrency_limit,
-			[TIME_OUT] = stats->rejected_time_out,
-			[CANCELLED] = stats->rejected_cancelled,
-		},
-	};
-
-	take_observed(&refusals, &stats->observed);
-	return refusals;
 }
 
 /* Are these requests of a schema at a level that it does not lead to any more? */
@@ -414,7 +268,7 @@ static void print_schema(const struct state *state,
 		kapf_config_level(state->config, schema->level);
 	const struct kapf_schema_stats *stats = schema_stats(state, schema->id);
 	struct json_object *rules = need(json_tokener_parse(schema->rules_json));
-	struct refusals refusals = schema_refusals(state, level, stats);
+	struct refusals refusals = schema_refusals(state, stats);
 	struct figure figures[MAX_FIGURES];
 
 	say(0, "Name", "%s", schema->name);
@@ -435,10 +289,8 @@ static void print_schema(const struct state *state,
 static struct json_object *schema_tree(const struct state *state,
 				       const struct kapf_flow_schema *schema)
 {
-	const struct kapf_priority_level *level =
-		kapf_config_level(state->config, schema->level);
 	const struct kapf_schema_stats *stats = schema_stats(state, schema->id);
-	struct refusals refusals = schema_refusals(state, level, stats);
+	struct refusals refusals = schema_refusals(state, stats);
 	struct json_object *tree = tree_map();
 	struct figure figures[MAX_FIGURES];
 
