@@ -180,11 +180,11 @@ describe fs tiny
 shows <<'END'
 PriorityLevel: deny
 Executing: 0
-Drains: 3 executing and 50 waiting requests of the level tiny
+Drains: 3 executing and 50 waiting requests of the level tiny, with 3 seats
 END
 describe fs tiny -o json
 passes "as JSON" [ "$(tr -d ' \n' <"$tmp/out" | sed 's/.*"draining"/"draining"/')" = \
-	'"draining":[{"priority_level":"tiny","executing_requests":3,"waiting_requests":50}]}]' ]
+	'"draining":[{"priority_level":"tiny","executing_requests":3,"waiting_requests":50,"seats_in_use":3}]}]' ]
 user_schema tiny 550 tiny alice >"$tmp/in"
 kapfctl apply -f - <"$tmp/in" >"$tmp/out"
 kill -9 "$holder"

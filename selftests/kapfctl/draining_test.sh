@@ -53,8 +53,64 @@ run kapfctl dump requests --details
 passes "requests as before" cmp -s "$tmp/requests" "$tmp/out"
 run kapfctl dump requests -o json
 passes "as JSON: all" [ "$(grep -c '"priority_level": "busy"' "$tmp/out")" = 6 ]
+
+# get and describe
+
+run kapfctl get pl
+exits "get" 0
+says "a level that drains" out "busy Limited <none> 4 <none> <none> 4 4 2 Draining"
+says "one that does not" out "catch-all Limited 5 <none> <none> <none> 20 0 0 Active"
+run kapfctl get pl busy -o wide
+exits "by name" 0
+says "with all columns" out " 4 4 2 Draining 4..4 4 4 <none>"
+for format in json yaml name; do
+	run kapfctl get pl -o $format
+	exits "-o $format" 0
+	lacks "has what can be applied" out busy
+	run kapfctl get pl busy -o $format
+	exits "and nothing else by name" 1
+	empty "at all" out
+done
+run kapfctl get fs busy
+says "its schema is active" out "busy busy 550 ByUser True Active"
+run kapfctl describe pl busy
+exits "describe" 0
+says "says that it drains" out "Status: drains: it is deleted, and keeps its shares until its last 6 requests have ended"
+says "what it is" out "Type: Limited, Queue: 4 queues"
+says "whose requests it has" out "FlowSchemas: busy"
+says "its limit" out "Nominal: 4"
+says "its seats" out "In use: 4"
+says "its requests" out "Executing: 4"
+says "and those that wait" out "Waiting: 2"
+lacks "no request comes to it" out Retry-After
+run kapfctl describe pl
+passes "among the others" [ "$(sed -n 's/^Name: *//p' "$tmp/out" |
+	tr '\n' ' ')" = "busy catch-all exempt " ]
+run kapfctl describe pl busy -o json
+as_json "it drains" '"priority_level":"busy","draining":true,"object":null,"flow_schemas":\["busy"\],"nominal_seats":4,'
+run kapfctl describe pl catch-all -o json
+as_json "one that does not" '"priority_level":"catch-all","draining":false,"object":\{'
+run kapfctl describe fs busy
+says "a schema without its level" out "busy, which does not exist"
+says "what drains of it" out "Drains: 4 executing and 2 waiting requests of the level busy, with 4 seats"
+
 run kapfctl delete fs busy
-exits "the schema, too" 0
+exits "the schema is deleted, too" 0
+run kapfctl get fs
+says "it drains" out "busy busy <none> <none> False Draining"
+says "another does not" out "catch-all catch-all 10000 ByUser False Active"
+run kapfctl get fs -o name
+lacks "it is no object" out /busy
+run kapfctl describe fs busy
+exits "describe" 0
+says "says that it drains" out "Status: drains: it is deleted"
+says "where" out "PriorityLevel: busy"
+says "its seats" out "In use: 4"
+says "its requests" out "Waiting: 2"
+run kapfctl describe fs busy -o json
+as_json "it drains" '"flow_schema":"busy","object":null,"dangling":false,"seats_in_use":4,.*"draining":\[\{"priority_level":"busy","executing_requests":4,"waiting_requests":2,"seats_in_use":4\}\]'
+run kapfctl describe pl,fs nosuch
+exits "what is not there is not" 1
 run kapfctl dump requests --details
 passes "requests as before" cmp -s "$tmp/requests" "$tmp/out"
 
@@ -64,6 +120,8 @@ gone() {
 	! kapfctl dump priority-levels | grep -q busy
 }
 passes "then it is gone" await gone
+run kapfctl describe pl busy
+exits "for describe, too" 1
 for noun in queues requests; do
 	run kapfctl dump $noun
 	passes "and so are its $noun" [ "$(wc -l <"$tmp/out")" = 1 ]

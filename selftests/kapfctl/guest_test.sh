@@ -32,9 +32,9 @@ shows() {
 
 run kapfctl get prioritylevels
 exits "get levels" 0
-says "there is exempt" out "exempt Exempt 0 <none> <none> <none> 0 0 0"
+says "there is exempt" out "exempt Exempt 0 <none> <none> <none> 0 0 0 Active"
 says "there is catch-all" out \
-	"catch-all Limited 5 <none> <none> <none> 600 0 0"
+	"catch-all Limited 5 <none> <none> <none> 600 0 0 Active"
 passes "and no other" [ "$(wc -l <"$tmp/out")" = 3 ]
 
 user_schema early 700 workload-low early >"$tmp/in"
@@ -95,8 +95,8 @@ says "metadata comes back $times as it was" out "$schema/loose unchanged"
 
 run kapfctl get fs
 says "schemas have a header" out \
-	"NAME PRIORITYLEVEL MATCHINGPRECEDENCE DISTINGUISHERMETHOD MISSINGPL"
-says "a schema" out "ocr-pipeline ocr-batch 8500 ByUser False"
+	"NAME PRIORITYLEVEL MATCHINGPRECEDENCE DISTINGUISHERMETHOD MISSINGPL STATUS"
+says "a schema" out "ocr-pipeline ocr-batch 8500 ByUser False Active"
 says "without a distinguisher" out "probes exempt 2 <none> False"
 says "without its level" out "loose missing 600 ByUser True"
 passes "in the order of precedence" [ "$(sed -n 2p "$tmp/out" |
@@ -104,7 +104,7 @@ passes "in the order of precedence" [ "$(sed -n 2p "$tmp/out" |
 passes "to the end" [ "$(tail -n 1 "$tmp/out" | cut -d' ' -f1)" = catch-all ]
 
 run kapfctl get pl
-says "levels have a header" out "NAME TYPE NOMINALCONCURRENCYSHARES QUEUES HANDSIZE QUEUELENGTHLIMIT SEATS IN-USE WAITING"
+says "levels have a header" out "NAME TYPE NOMINALCONCURRENCYSHARES QUEUES HANDSIZE QUEUELENGTHLIMIT SEATS IN-USE WAITING STATUS"
 says "a level" out "workload-low Limited 100 128 6 50 236 0 0"
 # gets NAME TYPE...: each of the types has the object
 gets() {

@@ -78,15 +78,15 @@ empty "is not printed" out
 
 uid='[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 run kapfctl get pl -o wide
-says "wide levels" out "SEATS IN-USE WAITING LIMITS CURRENT EXECUTING UID"
+says "wide levels" out "SEATS IN-USE WAITING STATUS LIMITS CURRENT EXECUTING UID"
 passes "with their limits and UID" grep -qE \
 	"^workload-low .* 24\.\.845 +[0-9]+ +0 +$uid\$" "$tmp/out"
 passes "of which exempt has none" grep -qE \
 	"^exempt .* <none> +<none> +0 +$uid\$" "$tmp/out"
 run kapfctl get fs -o wide
-says "wide schemas" out "MISSINGPL IN-USE WAITING EXECUTING DISPATCHED UID"
+says "wide schemas" out "MISSINGPL STATUS IN-USE WAITING EXECUTING DISPATCHED UID"
 passes "with what they have dispatched" grep -qE \
-	"^probes .* False +0 +0 +0 +0 +$uid\$" "$tmp/out"
+	"^probes .* False +Active +0 +0 +0 +0 +$uid\$" "$tmp/out"
 
 run kapfctl get pl system -o yaml
 says "one that is named comes alone" out "kind: PriorityLevelConfiguration"
@@ -296,7 +296,7 @@ run kapfctl delete -f "$tmp/busy.yaml"
 exits "a level with requests is deleted" 0
 says "and drains" err \
 	'kapfctl: prioritylevels "busy" drains: it keeps its seats until its last 5 requests have ended'
-run kapfctl get pl busy
+run kapfctl get pl busy -o name
 exits "it is not configured any more" 1
 passes "its requests go on" release
 passes "to their end" [ "$(grep -c finished "$tmp/held")" = 5 ]

@@ -168,40 +168,87 @@ static void print_type(const struct kapf_priority_level *level)
 		say(0, "Borrows", "%u%%", level->borrowing_limit_percent);
 }
 
-static void print_level(const struct state *state,
-			const struct kapf_priority_level *level)
+/* The schemas that led to a level before it was deleted, and have requests. */
+static struct json_object *former_schemas(const struct state *state,
+					  uint32_t level)
 {
-	const struct kapf_level_stats *stats = level_stats(state, level->id);
+	struct json_object *list = tree_list();
+	uint32_t i;
+
+	for (i = 0; i < state->stats.nr_schemas; i++)
+		if (state->schemas[i].level == level)
+			tree_append(list, tree_text(state->schemas[i].name));
+	return list;
+}
+
+static struct json_object *level_schemas(const struct state *state,
+					 const struct kapf_level_stats *stats)
+{
+	if (level_drains(stats))
+		return former_schemas(state, stats->id);
+	return schemas_of(state->config, stats->name);
+}
+
+/* What is known of a level that drains. */
+static void print_draining_type(const struct kapf_level_stats *stats)
+{
+	uint32_t left = stats->executing_requests + stats->lingering_requests +
+			stats->waiting_requests;
+
+	say(0, "Status", "drains: %s until its last %u request%s ended",
+	    "it is deleted, and keeps its shares", left,
+	    left == 1 ? " has" : "s have");
+	if (stats->type == KAPF_LEVEL_EXEMPT)
+		say(0, "Type", "Exempt");
+	else if (stats->type == KAPF_LEVEL_REJECT)
+		say(0, "Type", "Limited, Reject");
+	else
+		say(0, "Type", "Limited, Queue: %u queue%s", stats->queues,
+		    plural(stats->queues));
+}
+
+static void print_level(const struct state *state,
+			const struct kapf_level_stats *stats)
+{
+	const struct kapf_priority_level *level =
+		level_by_id(state->config, stats->id);
 	const struct refusals refusals = level_refusals(stats);
-	struct json_object *schemas = schemas_of(state->config, level->name);
+	struct json_object *schemas = level_schemas(state, stats);
 	char *words = in_words(schemas, SIZE_MAX);
 	struct figure figures[MAX_FIGURES];
 
-	say(0, "Name", "%s", level->name);
-	print_type(level);
+	say(0, "Name", "%s", stats->name);
+	if (level)
+		print_type(level);
+	else
+		print_draining_type(stats);
 	say(0, "FlowSchemas", "%s", *words ? words : NONE);
 	print_figures(figures, level_figures(figures, stats));
 	print_refusals(&refusals);
-	if (level->type != KAPF_LEVEL_EXEMPT)
+	if (level && level->type != KAPF_LEVEL_EXEMPT)
 		say(0, "Retry-After", "%u s", stats->retry_after);
 	free(words);
 	json_object_put(schemas);
 }
 
 static struct json_object *level_tree(const struct state *state,
-				      const struct kapf_priority_level *level)
+				      const struct kapf_level_stats *stats)
 {
-	const struct kapf_level_stats *stats = level_stats(state, level->id);
+	const struct kapf_priority_level *level =
+		level_by_id(state->config, stats->id);
 	const struct refusals refusals = level_refusals(stats);
 	struct json_object *tree = tree_map();
 	struct figure figures[MAX_FIGURES];
 
-	tree_add(tree, "object", level_object(level));
-	tree_add(tree, "flow_schemas", schemas_of(state->config, level->name));
+	tree_add(tree, "priority_level", tree_text(stats->name));
+	tree_add(tree, "draining", tree_bool(!level));
+	tree_add(tree, "object", level ? level_object(level) : NULL);
+	tree_add(tree, "flow_schemas", level_schemas(state, stats));
 	add_figures(tree, figures, level_figures(figures, stats));
 	tree_add(tree, "rejections", refusals_tree(&refusals));
-	tree_add(tree, "retry_after_s", level->type == KAPF_LEVEL_EXEMPT ?
-		 NULL : tree_number(stats->retry_after));
+	tree_add(tree, "retry_after_s",
+		 level && level->type != KAPF_LEVEL_EXEMPT ?
+		 tree_number(stats->retry_after) : NULL);
 	return tree;
 }
 
@@ -231,6 +278,8 @@ static struct json_object *draining_of(const struct state *state,
 			 tree_number(stats->executing_requests));
 		tree_add(tree, "waiting_requests",
 			 tree_number(stats->waiting_requests));
+		tree_add(tree, "seats_in_use",
+			 tree_number(stats->seats_in_use));
 		tree_append(list, tree);
 	}
 	return list;
@@ -255,9 +304,11 @@ static void print_draining(const struct state *state, const char *schema)
 		const struct kapf_schema_stats *stats = &state->schemas[i];
 
 		if (drains(stats, schema))
-			say(0, "Drains", "%u executing and %u waiting requests of the level %s",
+			say(0, "Drains", "%u executing and %u waiting %s %s, with %llu seat%s",
 			    stats->executing_requests, stats->waiting_requests,
-			    level_stats(state, stats->level)->name);
+			    "requests of the level",
+			    level_stats(state, stats->level)->name,
+			    stats->seats_in_use, plural(stats->seats_in_use));
 	}
 }
 
@@ -279,26 +330,41 @@ static void print_schema(const struct state *state,
 	printf("Rules:\n");
 	print_rules(rules);
 	json_object_put(rules);
-	if (!level)
-		return;
-	print_figures(figures, schema_figures(figures, stats));
-	print_refusals(&refusals);
+	if (level) {
+		print_figures(figures, schema_figures(figures, stats));
+		print_refusals(&refusals);
+	}
 	print_draining(state, schema->name);
 }
 
+static void print_draining_schema(const struct state *state,
+				  const struct kapf_schema_stats *stats)
+{
+	struct refusals refusals = schema_refusals(state, stats);
+	struct figure figures[MAX_FIGURES];
+
+	say(0, "Name", "%s", stats->name);
+	say(0, "Status", "drains: it is deleted, and its requests go on");
+	say(0, "PriorityLevel", "%s", level_stats(state, stats->level)->name);
+	print_figures(figures, schema_figures(figures, stats));
+	print_refusals(&refusals);
+}
+
+/* @schema: NULL: it drains */
 static struct json_object *schema_tree(const struct state *state,
+				       const struct kapf_schema_stats *stats,
 				       const struct kapf_flow_schema *schema)
 {
-	const struct kapf_schema_stats *stats = schema_stats(state, schema->id);
 	struct refusals refusals = schema_refusals(state, stats);
 	struct json_object *tree = tree_map();
 	struct figure figures[MAX_FIGURES];
 
-	tree_add(tree, "object", schema_object(schema));
-	tree_add(tree, "dangling", tree_bool(schema->dangling));
+	tree_add(tree, "flow_schema", tree_text(stats->name));
+	tree_add(tree, "object", schema ? schema_object(schema) : NULL);
+	tree_add(tree, "dangling", tree_bool(schema && schema->dangling));
 	add_figures(tree, figures, schema_figures(figures, stats));
 	tree_add(tree, "rejections", refusals_tree(&refusals));
-	tree_add(tree, "draining", draining_of(state, schema->name));
+	tree_add(tree, "draining", draining_of(state, stats->name));
 	return tree;
 }
 
@@ -315,17 +381,26 @@ static void print(const struct state *state, const struct selection *wanted)
 	bool is_first = true;
 	size_t i;
 
-	for (i = 0; i < config->nr_levels; i++) {
-		if (!is_selected(wanted, LEVEL, config->levels[i].name))
+	for (i = 0; i < state->stats.nr_levels; i++) {
+		if (!is_selected(wanted, LEVEL, state->levels[i].name))
 			continue;
 		next_one(&is_first);
-		print_level(state, &config->levels[i]);
+		print_level(state, &state->levels[i]);
 	}
 	for (i = 0; i < config->nr_schemas; i++) {
 		if (!is_selected(wanted, SCHEMA, config->schemas[i].name))
 			continue;
 		next_one(&is_first);
 		print_schema(state, &config->schemas[i]);
+	}
+	for (i = 0; i < state->stats.nr_schemas; i++) {
+		const struct kapf_schema_stats *stats = &state->schemas[i];
+
+		if (!schema_drains(state, stats) ||
+		    !is_selected(wanted, SCHEMA, stats->name))
+			continue;
+		next_one(&is_first);
+		print_draining_schema(state, stats);
 	}
 }
 
@@ -336,13 +411,23 @@ static void print_trees(const struct state *state,
 	struct json_object *list = tree_list();
 	size_t i;
 
-	for (i = 0; i < config->nr_levels; i++)
-		if (is_selected(wanted, LEVEL, config->levels[i].name))
-			tree_append(list, level_tree(state, &config->levels[i]));
-	for (i = 0; i < config->nr_schemas; i++)
-		if (is_selected(wanted, SCHEMA, config->schemas[i].name))
-			tree_append(list, schema_tree(state,
-						      &config->schemas[i]));
+	for (i = 0; i < state->stats.nr_levels; i++)
+		if (is_selected(wanted, LEVEL, state->levels[i].name))
+			tree_append(list, level_tree(state, &state->levels[i]));
+	for (i = 0; i < config->nr_schemas; i++) {
+		const struct kapf_flow_schema *schema = &config->schemas[i];
+
+		if (is_selected(wanted, SCHEMA, schema->name))
+			tree_append(list, schema_tree(state, schema_stats(state, schema->id),
+						      schema));
+	}
+	for (i = 0; i < state->stats.nr_schemas; i++) {
+		const struct kapf_schema_stats *stats = &state->schemas[i];
+
+		if (schema_drains(state, stats) &&
+		    is_selected(wanted, SCHEMA, stats->name))
+			tree_append(list, schema_tree(state, stats, NULL));
+	}
 	tree_print(list);
 }
 
@@ -358,7 +443,7 @@ static int describe(const struct selection *wanted)
 			print_trees(&state, wanted);
 		else
 			print(&state, wanted);
-		if (!complain_of_missing(wanted, state.config))
+		if (!complain_of_absent(wanted, &state))
 			status = DONE;
 	}
 	free_state(&state);
@@ -393,19 +478,22 @@ const struct command describe_command = {
 "Shows what a level is, its seats and the bounds between which they move, the\n"
 "demand by which they do, its requests, those that it has refused, by reason, with\n"
 "what would have been needed instead, and what a client refused now would be told.\n"
-"Of a schema: its rules in words, and likewise.  Kinds as of kapfctl get.\n"
+"Of a schema: its rules in words, and likewise.  What was deleted is there until its\n"
+"last request has ended: it drains.  Kinds as of kapfctl get.\n"
 "\n"
-"With -o, a list of objects.  Of a level: object (as kapfctl get has it),\n"
-"flow_schemas (that lead to it), nominal_seats, min_seats, max_seats,\n"
+"With -o, a list of objects.  Of a level: priority_level, draining, object (as\n"
+"kapfctl get has it; null: it drains), flow_schemas (that lead to it, or whose\n"
+"requests drain), nominal_seats, min_seats, max_seats,\n"
 "current_seats, seats_in_use, waiting_seats, demand_average, demand_stdev,\n"
 "demand_smoothed, demand_high_watermark and target_seats (of the last period, in\n"
 "seats), executing_requests, passing_requests (of these: without seats, in modes\n"
 "observe and off), lingering_requests, waiting_requests, active_queues,\n"
 "dispatched, no_accommodation (times that seats were free, but too few for the\n"
-"next request), rejections and retry_after_s (null: never).  Of a schema: object,\n"
-"dangling, seats_in_use, waiting_seats, executing_requests, passing_requests,\n"
-"waiting_requests, dispatched, rejections and draining, a list of priority_level,\n"
-"executing_requests and waiting_requests: of levels that it led to before.\n"
+"next request), rejections and retry_after_s (null: never).  Of a schema:\n"
+"flow_schema, object (likewise), dangling, seats_in_use, waiting_seats,\n"
+"executing_requests, passing_requests, waiting_requests, dispatched, rejections and\n"
+"draining, a list of priority_level, executing_requests, waiting_requests and\n"
+"seats_in_use: of levels that it led to before.\n"
 "rejections is a list of reason (queue-full, concurrency-limit, time-out or\n"
 "cancelled), requests, observed_requests (that would have been, in mode observe)\n"
 "and asks_for (text; null where there were none).\n",

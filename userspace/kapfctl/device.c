@@ -249,6 +249,21 @@ const struct kapf_schema_stats *schema_stats(const struct state *state,
 	return &none;
 }
 
+/**
+ * schema_drains() - was a schema deleted that has requests yet?
+ * @state: where it was
+ * @stats: of the schema
+ *
+ * One that only leads to another level than before is not: it has other statistics,
+ * too.
+ */
+bool schema_drains(const struct state *state,
+		   const struct kapf_schema_stats *stats)
+{
+	return stats->flags & KAPF_STATS_DRAINING &&
+	       !schema_by_id(state->config, stats->id);
+}
+
 /* Take a request out of the answer; strings that were cut off are empty. */
 static void take_request(struct request *request, const char *answer)
 {

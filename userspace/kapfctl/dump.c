@@ -22,18 +22,13 @@ static const char *boolean(bool value)
 	return value ? "true" : "false";
 }
 
-static bool drains(const struct kapf_level_stats *stats)
-{
-	return stats->flags & KAPF_STATS_DRAINING;
-}
-
 static void add_level(struct grid *grid, const struct kapf_level_stats *stats)
 {
 	grid_cell(grid, "%s", stats->name);
 	grid_cell(grid, "%u", stats->active_queues);
 	grid_cell(grid, "%s", boolean(!stats->waiting_requests &&
 				      !stats->executing_requests));
-	grid_cell(grid, "%s", boolean(drains(stats)));
+	grid_cell(grid, "%s", boolean(level_drains(stats)));
 	grid_cell(grid, "%u", stats->waiting_requests);
 	grid_cell(grid, "%u", stats->executing_requests);
 	grid_cell(grid, "%llu", stats->dispatched);
@@ -90,7 +85,7 @@ static struct json_object *level_tree(const struct kapf_level_stats *stats)
 
 	tree_add(tree, "priority_level", tree_text(stats->name));
 	tree_add(tree, "type", tree_text(is_exempt ? "Exempt" : "Limited"));
-	tree_add(tree, "draining", tree_bool(drains(stats)));
+	tree_add(tree, "draining", tree_bool(level_drains(stats)));
 	tree_add(tree, "current_seats",
 		 is_exempt ? NULL : tree_number(stats->current_seats));
 	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)

@@ -43,29 +43,39 @@ static const char *shown_name(const struct view *view, enum kind kind,
 	return buffer;
 }
 
-static void add_level(struct libscols_table *table, const struct view *view,
-		      const struct kapf_priority_level *level)
+static const char *status_name(bool drains)
 {
-	const struct kapf_level_stats *stats =
-		level_stats(&view->state, level->id);
-	bool queues = level->type == KAPF_LEVEL_QUEUE;
-	bool exempt = level->type == KAPF_LEVEL_EXEMPT;
-	char name[KAPF_NAME_BYTES + 64], uid[UID_ROOM], cell[9][NUMBER_ROOM];
-	char limits[2 * NUMBER_ROOM];
+	return drains ? "Draining" : "Active";
+}
 
-	format_uid(uid, level->uid);
+/* Of one that drains no more is known than the kernel counts. */
+static void add_level(struct libscols_table *table, const struct view *view,
+		      const struct kapf_level_stats *stats)
+{
+	const struct kapf_priority_level *level =
+		level_by_id(view->state.config, stats->id);
+	bool queues = stats->type == KAPF_LEVEL_QUEUE;
+	bool exempt = stats->type == KAPF_LEVEL_EXEMPT;
+	char name[KAPF_NAME_BYTES + 64], uid[UID_ROOM] = NONE;
+	char limits[2 * NUMBER_ROOM], cell[9][NUMBER_ROOM];
+
+	if (level)
+		format_uid(uid, level->uid);
 	snprintf(limits, sizeof(limits), "%u..%llu", stats->min_seats,
 		 stats->max_seats);
 	table_row(table,
-		  shown_name(view, LEVEL, level->name, name, sizeof(name)),
+		  shown_name(view, LEVEL, stats->name, name, sizeof(name)),
 		  exempt ? "Exempt" : "Limited",
-		  number(cell[0], level->nominal_shares),
-		  queues ? number(cell[1], level->queues) : NONE,
-		  queues ? number(cell[2], level->hand_size) : NONE,
-		  queues ? number(cell[3], level->queue_length_limit) : NONE,
-		  number(cell[4], level->nominal_seats),
+		  level ? number(cell[0], level->nominal_shares) : NONE,
+		  queues ? number(cell[1], level ? level->queues :
+						   stats->queues) : NONE,
+		  queues && level ? number(cell[2], level->hand_size) : NONE,
+		  queues && level ? number(cell[3], level->queue_length_limit) :
+				    NONE,
+		  number(cell[4], stats->nominal_seats),
 		  number(cell[5], stats->seats_in_use),
 		  number(cell[6], stats->waiting_requests),
+		  status_name(level_drains(stats)),
 		  exempt ? NONE : limits,
 		  exempt ? NONE : number(cell[7], stats->current_seats),
 		  number(cell[8], stats->executing_requests), uid);
@@ -73,11 +83,11 @@ static void add_level(struct libscols_table *table, const struct view *view,
 
 static bool print_levels(const struct view *view)
 {
-	const struct kapf_configuration *config = view->state.config;
+	const struct state *state = &view->state;
 	static const char *const columns[] = {
 		"NAME", "TYPE", "NOMINALCONCURRENCYSHARES", "QUEUES",
 		"HANDSIZE", "QUEUELENGTHLIMIT", "SEATS", "IN-USE", "WAITING",
-		NULL
+		"STATUS", NULL
 	};
 	static const char *const wide[] = {
 		"LIMITS", "CURRENT", "EXECUTING", "UID", NULL
@@ -87,31 +97,35 @@ static bool print_levels(const struct view *view)
 
 	if (view->wide)
 		table_columns(table, wide);
-	for (i = 0; i < config->nr_levels; i++)
-		if (is_selected(&view->selection, LEVEL,
-				config->levels[i].name))
-			add_level(table, view, &config->levels[i]);
+	for (i = 0; i < state->stats.nr_levels; i++)
+		if (is_selected(&view->selection, LEVEL, state->levels[i].name))
+			add_level(table, view, &state->levels[i]);
 	return table_print(table);
 }
 
 static void add_schema(struct libscols_table *table, const struct view *view,
-		       const struct kapf_flow_schema *schema)
+		       const struct kapf_schema_stats *stats)
 {
 	static const char *const methods[] = {
 		[KAPF_BY_NONE] = NONE,
 		[KAPF_BY_USER] = "ByUser",
 		[KAPF_BY_NAMESPACE] = "ByNamespace",
 	};
-	const struct kapf_schema_stats *stats =
-		schema_stats(&view->state, schema->id);
-	char name[KAPF_NAME_BYTES + 64], uid[UID_ROOM], cell[5][NUMBER_ROOM];
+	const struct kapf_flow_schema *schema =
+		schema_by_id(view->state.config, stats->id);
+	char name[KAPF_NAME_BYTES + 64], uid[UID_ROOM] = NONE;
+	char cell[5][NUMBER_ROOM];
 
-	format_uid(uid, schema->uid);
+	if (schema)
+		format_uid(uid, schema->uid);
 	table_row(table,
-		  shown_name(view, SCHEMA, schema->name, name, sizeof(name)),
-		  schema->level, number(cell[0], schema->precedence),
-		  methods[schema->distinguisher],
-		  schema->dangling ? "True" : "False",
+		  shown_name(view, SCHEMA, stats->name, name, sizeof(name)),
+		  schema ? schema->level :
+			   level_stats(&view->state, stats->level)->name,
+		  schema ? number(cell[0], schema->precedence) : NONE,
+		  schema ? methods[schema->distinguisher] : NONE,
+		  schema && schema->dangling ? "True" : "False",
+		  status_name(!schema),
 		  number(cell[1], stats->seats_in_use),
 		  number(cell[2], stats->waiting_requests),
 		  number(cell[3], stats->executing_requests),
@@ -120,10 +134,10 @@ static void add_schema(struct libscols_table *table, const struct view *view,
 
 static void print_schemas(const struct view *view)
 {
-	const struct kapf_configuration *config = view->state.config;
+	const struct state *state = &view->state;
 	static const char *const columns[] = {
 		"NAME", "PRIORITYLEVEL", "MATCHINGPRECEDENCE",
-		"DISTINGUISHERMETHOD", "MISSINGPL", NULL
+		"DISTINGUISHERMETHOD", "MISSINGPL", "STATUS", NULL
 	};
 	static const char *const wide[] = {
 		"IN-USE", "WAITING", "EXECUTING", "DISPATCHED", "UID", NULL
@@ -133,10 +147,17 @@ static void print_schemas(const struct view *view)
 
 	if (view->wide)
 		table_columns(table, wide);
-	for (i = 0; i < config->nr_schemas; i++)
+	for (i = 0; i < state->config->nr_schemas; i++)
 		if (is_selected(&view->selection, SCHEMA,
-				config->schemas[i].name))
-			add_schema(table, view, &config->schemas[i]);
+				state->config->schemas[i].name))
+			add_schema(table, view,
+				   schema_stats(state,
+						state->config->schemas[i].id));
+	for (i = 0; i < state->stats.nr_schemas; i++)
+		if (schema_drains(state, &state->schemas[i]) &&
+		    is_selected(&view->selection, SCHEMA,
+				state->schemas[i].name))
+			add_schema(table, view, &state->schemas[i]);
 	table_print(table);
 }
 
@@ -201,6 +222,7 @@ static void print_objects(const struct view *view)
 static int get(struct view *view)
 {
 	int fd, status = REFUSED;
+	bool missing;
 
 	fd = open_control(O_RDONLY);
 	if (fd < 0)
@@ -209,14 +231,18 @@ static int get(struct view *view)
 		goto out;
 
 	view->wide = output_format && !strcmp(output_format, "wide");
-	if (!output_format || view->wide)
+	if (!output_format || view->wide) {
 		print_tables(view);
-	else if (!strcmp(output_format, "name"))
-		print_names(view);
-	else
-		print_objects(view);
-	status = complain_of_missing(&view->selection, view->state.config) ?
-		 REFUSED : DONE;
+		missing = complain_of_absent(&view->selection, &view->state);
+	} else {
+		if (!strcmp(output_format, "name"))
+			print_names(view);
+		else
+			print_objects(view);
+		missing = complain_of_missing(&view->selection,
+					      view->state.config);
+	}
+	status = missing ? REFUSED : DONE;
 out:
 	free_state(&view->state);
 	close(fd);
@@ -250,17 +276,18 @@ const struct command get_command = {
 "KIND is prioritylevels, flowschemas, or all; or several, as in pl,fs.  Shows\n"
 "priority levels with their seats (SEATS: the nominal limit; IN-USE: held now;\n"
 "WAITING: requests in queues), and flow schemas in the order in which they are\n"
-"tried (MISSINGPL: the level does not exist, so that nothing matches).  Also\n"
+"tried (MISSINGPL: the level does not exist, so that nothing matches).  STATUS is\n"
+"Active, or Draining: deleted, but there until its last request has ended.  Also\n"
 "understood: pl, prioritylevelconfigurations, fs, the singulars, any of these in\n"
 "capitals, and with the API group behind it, as in\n"
 "flowschemas.flowcontrol.apiserver.k8s.io, or version and group, as in\n"
 "flowschemas.v1.flowcontrol.apiserver.k8s.io.\n"
 "\n"
 "With -o json or yaml, prints the objects themselves, one that is named alone and\n"
-"others as a List, which apply -f - takes.  With -o wide, shows UIDs, requests\n"
-"that execute or were ever DISPATCHED, and of levels the present limit (CURRENT)\n"
-"and the LIMITS that borrowing and lending keep it in.  With -o name, prints\n"
-"KIND/NAME.\n",
+"others as a List, which apply -f - takes; so nothing that drains.  With -o wide,\n"
+"shows UIDs, requests that execute or were ever DISPATCHED, and of levels the\n"
+"present limit (CURRENT) and the LIMITS that borrowing and lending keep it in.\n"
+"With -o name, prints KIND/NAME, likewise.\n",
 	.formats = "json, yaml, wide or name",
 	.words = "prioritylevels flowschemas all",
 	.names = "",

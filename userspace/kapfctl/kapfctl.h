@@ -157,6 +157,9 @@ bool is_selected(const struct selection *selection, enum kind kind,
 		 const char *name);
 bool complain_of_missing(const struct selection *selection,
 			 const struct kapf_configuration *config);
+struct state;
+bool complain_of_absent(const struct selection *selection,
+			const struct state *state);
 const char *kind_type(enum kind kind);
 
 /* compare.c */
@@ -292,6 +295,18 @@ const struct kapf_level_stats *level_stats(const struct state *state,
 					   uint32_t id);
 const struct kapf_schema_stats *schema_stats(const struct state *state,
 					     uint32_t id);
+
+/**
+ * level_drains() - was a level deleted that has requests yet?
+ * @stats: of the level
+ */
+static inline bool level_drains(const struct kapf_level_stats *stats)
+{
+	return stats->flags & KAPF_STATS_DRAINING;
+}
+
+bool schema_drains(const struct state *state,
+		   const struct kapf_schema_stats *stats);
 int read_requests(struct request **requests, size_t *nr, int fd);
 void free_requests(struct request *requests, size_t nr);
 int read_queues(struct queues *queues, int fd);

@@ -178,6 +178,30 @@ static bool exists(const struct kapf_configuration *config,
 	return kapf_config_schema(config, object->name);
 }
 
+static bool drains(const struct state *state, const struct selected *object)
+{
+	uint32_t i;
+
+	if (object->kind == LEVEL) {
+		for (i = 0; i < state->stats.nr_levels; i++)
+			if (level_drains(&state->levels[i]) &&
+			    !strcmp(state->levels[i].name, object->name))
+				return true;
+		return false;
+	}
+	for (i = 0; i < state->stats.nr_schemas; i++)
+		if (schema_drains(state, &state->schemas[i]) &&
+		    !strcmp(state->schemas[i].name, object->name))
+			return true;
+	return false;
+}
+
+static void complain_of(const struct selected *object)
+{
+	complain("%s \"%s\" not found", object->kind == LEVEL ?
+		 "prioritylevels" : "flowschemas", object->name);
+}
+
 /**
  * complain_of_missing() - complain of objects that do not exist
  * @selection: those that are named
@@ -192,15 +216,35 @@ bool complain_of_missing(const struct selection *selection,
 	size_t i;
 
 	for (i = 0; i < selection->nr; i++) {
-		const struct selected *object = &selection->all[i];
-
-		if (exists(config, object))
+		if (exists(config, &selection->all[i]))
 			continue;
-		complain("%s \"%s\" not found", object->kind == LEVEL ?
-			 "prioritylevels" : "flowschemas", object->name);
+		complain_of(&selection->all[i]);
 		missing = true;
 	}
 	return missing;
+}
+
+/**
+ * complain_of_absent() - complain of objects that neither exist nor drain
+ * @selection: those that are named
+ * @state: where they should be
+ *
+ * Return: whether there were any.
+ */
+bool complain_of_absent(const struct selection *selection,
+			const struct state *state)
+{
+	bool absent = false;
+	size_t i;
+
+	for (i = 0; i < selection->nr; i++) {
+		if (exists(state->config, &selection->all[i]) ||
+		    drains(state, &selection->all[i]))
+			continue;
+		complain_of(&selection->all[i]);
+		absent = true;
+	}
+	return absent;
 }
 
 /**
