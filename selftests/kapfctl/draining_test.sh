@@ -29,8 +29,20 @@ run kapfctl dump priority-levels -o json
 as_json "it does not drain" '"priority_level":"busy","type":"Limited","draining":false,'
 kapfctl dump queues >"$tmp/queues"
 kapfctl dump requests --details >"$tmp/requests"
+drained="SEATS-AFTER: after busy has drained; until then it keeps its shares"
+run kapfctl delete pl busy --dry-run
+says "a dry run says who would gain" out "catch-all 20 24 +4"
+says "and when" out "$drained"
 run kapfctl delete pl busy
 exits "its level is deleted" 0
+says "says who gains" out "catch-all 20 24 +4"
+says "and when" out "$drained"
+queue_level other 1 4 >"$tmp/in"
+run kapfctl apply -f -
+says "what is applied meanwhile" out "other - 4 +4"
+says "comes after that, too" out "$drained"
+run kapfctl delete pl other
+says "as what is deleted" out "$drained"
 
 # dump
 
@@ -122,6 +134,10 @@ gone() {
 passes "then it is gone" await gone
 run kapfctl describe pl busy
 exits "for describe, too" 1
+kapfctl apply -f "$tmp/busy.yaml" >"$tmp/out"
+run kapfctl delete pl busy
+says "a level without requests goes at once" out "catch-all 20 24 +4"
+lacks "so that there is nothing to wait for" out SEATS-AFTER:
 for noun in queues requests; do
 	run kapfctl dump $noun
 	passes "and so are its $noun" [ "$(wc -l <"$tmp/out")" = 1 ]

@@ -121,6 +121,37 @@ static void add_seats(struct libscols_table *table, const char *name,
 		  seats[2]);
 }
 
+/* Is it not in the configuration any more, and has requests? */
+static bool is_kept(const struct kapf_level_stats *level,
+		    const struct kapf_configuration *after)
+{
+	return !kapf_config_level(after, level->name) &&
+	       (level->executing_requests || level->lingering_requests ||
+		level->waiting_requests);
+}
+
+/* A level that drains keeps its shares, so that the others have fewer seats yet. */
+static void tell_of_draining(const struct change *change,
+			     const struct kapf_configuration *after)
+{
+	struct state state;
+	uint32_t i, kept = 0;
+
+	if (change->offline)
+		return;
+	if (read_state(&state, change->fd) < 0)
+		state.stats.nr_levels = 0;
+	for (i = 0; i < state.stats.nr_levels; i++)
+		if (is_kept(&state.levels[i], after))
+			printf("%s%s", kept++ ? ", " : "SEATS-AFTER: after ",
+			       state.levels[i].name);
+	if (kept)
+		printf(" %s drained; until then %s keep%s shares\n",
+		       kept == 1 ? "has" : "have", kept == 1 ? "it" : "they",
+		       kept == 1 ? "s its" : " their");
+	free_state(&state);
+}
+
 /**
  * report_seats() - print which levels have gained and lost seats, if any, and
  *	how many servers share them
@@ -145,6 +176,7 @@ void report_seats(const struct change *change,
 			add_seats(table, before->levels[i].name, before, after);
 	if (!table_print(table))
 		return;
+	tell_of_draining(change, after);
 
 	printf("\nbudget: %u seat%s", server_seats(after),
 	       plural(server_seats(after)));
