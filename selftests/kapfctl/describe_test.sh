@@ -47,6 +47,7 @@ Name: exempt
 Type: Exempt
 END
 passes "both levels, and a line between them" [ "$(grep -c '^$' "$tmp/out")" = 1 ]
+lacks "the mode is as ever" out Mode:
 passes "exempt refuses nobody" [ "$(grep -c Retry-After "$tmp/out")" = 1 ]
 
 kapfctl apply --defaults -f "$dir/manifests/ocr-batch.yaml" >"$tmp/out"
@@ -224,8 +225,12 @@ Passing: 54
 Waiting: 50
 queue-full: 7, and in mode observe 1; asks for longer queues
 END
+says "the mode" out "Mode: observe: requests execute at once"
+describe fs tiny
+says "of a schema, too" out "Mode: observe: requests execute at once"
 describe fs tiny -o json
-says "as JSON" out '"passing_requests": 54,'
+says "as JSON" out '"mode": "observe",'
+says "requests without seats" out '"passing_requests": 54,'
 says "what would have been" out '"observed_requests": 1,'
 release
 

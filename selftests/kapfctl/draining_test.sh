@@ -99,9 +99,9 @@ run kapfctl describe pl
 passes "among the others" [ "$(sed -n 's/^Name: *//p' "$tmp/out" |
 	tr '\n' ' ')" = "busy catch-all exempt " ]
 run kapfctl describe pl busy -o json
-as_json "it drains" '"priority_level":"busy","draining":true,"object":null,"flow_schemas":\["busy"\],"nominal_seats":4,'
+as_json "it drains" '"priority_level":"busy","mode":"enforce","draining":true,"object":null,"flow_schemas":\["busy"\],"nominal_seats":4,'
 run kapfctl describe pl catch-all -o json
-as_json "one that does not" '"priority_level":"catch-all","draining":false,"object":\{'
+as_json "one that does not" '"priority_level":"catch-all","mode":"enforce","draining":false,"object":\{'
 run kapfctl describe fs busy
 says "a schema without its level" out "busy, which does not exist"
 says "what drains of it" out "Drains: 4 executing and 2 waiting requests of the level busy, with 4 seats"
@@ -120,7 +120,7 @@ says "where" out "PriorityLevel: busy"
 says "its seats" out "In use: 4"
 says "its requests" out "Waiting: 2"
 run kapfctl describe fs busy -o json
-as_json "it drains" '"flow_schema":"busy","object":null,"dangling":false,"seats_in_use":4,.*"draining":\[\{"priority_level":"busy","executing_requests":4,"waiting_requests":2,"seats_in_use":4\}\]'
+as_json "it drains" '"flow_schema":"busy","mode":"enforce","object":null,"dangling":false,"seats_in_use":4,.*"draining":\[\{"priority_level":"busy","executing_requests":4,"waiting_requests":2,"seats_in_use":4\}\]'
 run kapfctl describe pl,fs nosuch
 exits "what is not there is not" 1
 run kapfctl dump requests --details

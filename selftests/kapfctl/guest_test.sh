@@ -255,9 +255,10 @@ says "seats in use and requests waiting" out "tiny Limited 1 4 1 50 3 3 2"
 
 run kapfctl status
 exits "status" 0
+says "the mode" out "Mode: enforce"
 says "the budget" out "Budget: 600 seats (max-requests-inflight 400, max-mutating-requests-inflight 200)"
 says "how often limits are adjusted" out "Adjustment: every 10s"
-says "what is in use" out "In use: 3 seats, and 0 exempt"
+passes "what is in use" grep -qx 'In use:  *3 seats, and 0 exempt' "$tmp/out"
 says "what waits" out "Waiting: 2 requests for 2 seats"
 says "how many servers" out "Servers: 1"
 passes "the server" grep -qE \
@@ -336,7 +337,7 @@ passes "as many as in the table" [ "$(grep -c '"queue":' "$tmp/out")" = \
 
 run kapfctl status -o json
 exits "status as JSON" 0
-object "\"budget_seats\":600,\"max_requests_inflight\":400,\"max_mutating_requests_inflight\":200,\"adjustment_period_ms\":10000,\"seats_in_use\":3,\"exempt_seats_in_use\":0,\"waiting_requests\":2,\"waiting_seats\":2,\"generation\":$(generation),\"servers\":\[.*\]"
+object "\"mode\":\"enforce\",\"budget_seats\":600,\"max_requests_inflight\":400,\"max_mutating_requests_inflight\":200,\"adjustment_period_ms\":10000,\"seats_in_use\":3,\"exempt_seats_in_use\":0,\"passing_requests\":0,\"waiting_requests\":2,\"waiting_seats\":2,\"generation\":$(generation),\"servers\":\[.*\]"
 object "\"server\":\"web\",\"tenant\":null,\"session\":$session,\"pid\":$holder,\"uid\":0,\"slots\":65536,\"seats_in_use\":3,\"executing_requests\":3,\"waiting_requests\":2,\"lingering_requests\":0,\"attached_at\":$moment"
 
 run kapfctl dump queues
@@ -401,14 +402,30 @@ exits "there is no such mode" 2
 says "says which there are" err "there is no mode \"sometimes\": enforce, observe or off"
 run kapfctl mode observe
 exits "observe" 0
+passes "says so" [ "$(cat "$tmp/out")" = "mode observe set" ]
 passes "five requests execute, of which two would wait" \
 	hold_requests 5 web alice update 5 2
+run kapfctl status
+says "status has the mode" out "Mode: observe: requests execute at once; what waits or holds seats would do so"
+says "seats would be in use" out "In use: 3 seats would be, and 0 exempt; 5 requests execute without seats"
+says "requests would wait" out "Waiting: 2 requests for 2 seats would wait"
+run kapfctl status -o json
+says "the mode as JSON" out '"mode": "observe",'
+says "and who has no seats" out '"passing_requests": 5,'
 run kapfctl mode
 says "what would become of them" out "tiny 2 3 0 0 0 0"
 run kapfctl mode -o json
 object '"priority_level":"tiny","passing_requests":5,"observed_dispatched_requests":3,"observed_queue_full_requests":0,"observed_concurrency_limit_requests":0,"observed_time_out_requests":0,"observed_cancelled_requests":0'
 run kapfctl mode off
 exits "off" 0
+says "says so" out "mode off set"
+passes "the server ends well" release
+start_hold web alice update 1
+passes "a request without a seat" await grep -q '^verdict 1$' "$tmp/held"
+run kapfctl status
+says "status has this mode, too" out "Mode: off: requests execute at once, without seats"
+says "and why no seats are in use" out "In use: 0 seats, and 0 exempt; 1 request executes without seats"
+lacks "nobody would wait" out would
 passes "the server ends well" release
 run kapfctl mode -o json
 object '"mode":"off","capped_requests":0,"capped_mutating_requests":0,"priority_levels":\[.*\]'

@@ -54,8 +54,10 @@ passes "by name" [ "$(sed -n '3,6s/ .*//p' "$tmp/out" | tr '\n' ' ')" = \
 run kapfctl top --once --interval 100ms --sort dispatched
 passes "by what is dispatched" [ "$(sed -n '3s/ .*//p' "$tmp/out")" = calm ]
 
+lacks "the mode is as ever" out mode
 run kapfctl top --once --interval 1s -o json
 exits "as JSON" 0
+says "the mode" out '"mode": "enforce",'
 tr -d '\n' <"$tmp/out" | sed 's/  */ /g' >"$tmp/line"
 passes "a level" grep -qE '"priority_level": "busy", "seats_in_use": 4, "current_seats": 4, "nominal_seats": 4, "waiting_requests": 3, "arrivals_per_s": 0.000, "dispatched_per_s": 0.000, "queue_full_per_s": 0.000, "concurrency_limit_per_s": 0.000, "time_out_per_s": 0.000, "cancelled_per_s": 0.000, "wait_p50_s": null, "wait_p99_s": null' \
 	"$tmp/line"
@@ -131,6 +133,16 @@ run on_screen "" ""
 exits "a signal ends it" 1
 passes "and the terminal is as it was" [ "$(tail -c 30 "$tmp/screen" |
 	grep -cF "$restore")" = 1 ]
+
+run kapfctl mode observe
+run kapfctl top --once --interval 100ms
+says "in another mode, which" out " mode observe: "
+says "seats would be in use" out " of 13 seats would be in use, 0 exempt; "
+says "and requests would wait" out " would wait; "
+run kapfctl mode off
+run kapfctl top --once --interval 100ms -o json
+says "as JSON" out '"mode": "off",'
+run kapfctl mode enforce
 
 exec 3>&-
 wait

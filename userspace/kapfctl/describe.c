@@ -136,6 +136,15 @@ static void add_figures(struct json_object *tree, const struct figure *figures,
 	}
 }
 
+static void print_name(const struct state *state, const char *name)
+{
+	const char *note = mode_note(state->stats.mode);
+
+	say(0, "Name", "%s", name);
+	if (note)
+		say(0, "Mode", "%s", note);
+}
+
 /* The schemas that lead to a level. */
 static struct json_object *
 schemas_of(const struct kapf_configuration *config, const char *level)
@@ -217,7 +226,7 @@ static void print_level(const struct state *state,
 	char *words = in_words(schemas, SIZE_MAX);
 	struct figure figures[MAX_FIGURES];
 
-	say(0, "Name", "%s", stats->name);
+	print_name(state, stats->name);
 	if (level)
 		print_type(level);
 	else
@@ -241,6 +250,7 @@ static struct json_object *level_tree(const struct state *state,
 	struct figure figures[MAX_FIGURES];
 
 	tree_add(tree, "priority_level", tree_text(stats->name));
+	tree_add(tree, "mode", tree_text(mode_name(state->stats.mode)));
 	tree_add(tree, "draining", tree_bool(!level));
 	tree_add(tree, "object", level ? level_object(level) : NULL);
 	tree_add(tree, "flow_schemas", level_schemas(state, stats));
@@ -322,7 +332,7 @@ static void print_schema(const struct state *state,
 	struct refusals refusals = schema_refusals(state, stats);
 	struct figure figures[MAX_FIGURES];
 
-	say(0, "Name", "%s", schema->name);
+	print_name(state, schema->name);
 	say(0, "PriorityLevel", "%s%s", schema->level, schema->dangling ?
 	    ", which does not exist: the schema matches nothing" : "");
 	say(0, "Precedence", "%u", schema->precedence);
@@ -343,7 +353,7 @@ static void print_draining_schema(const struct state *state,
 	struct refusals refusals = schema_refusals(state, stats);
 	struct figure figures[MAX_FIGURES];
 
-	say(0, "Name", "%s", stats->name);
+	print_name(state, stats->name);
 	say(0, "Status", "drains: it is deleted, and its requests go on");
 	say(0, "PriorityLevel", "%s", level_stats(state, stats->level)->name);
 	print_figures(figures, schema_figures(figures, stats));
@@ -360,6 +370,7 @@ static struct json_object *schema_tree(const struct state *state,
 	struct figure figures[MAX_FIGURES];
 
 	tree_add(tree, "flow_schema", tree_text(stats->name));
+	tree_add(tree, "mode", tree_text(mode_name(state->stats.mode)));
 	tree_add(tree, "object", schema ? schema_object(schema) : NULL);
 	tree_add(tree, "dangling", tree_bool(schema && schema->dangling));
 	add_figures(tree, figures, schema_figures(figures, stats));
@@ -479,9 +490,10 @@ const struct command describe_command = {
 "demand by which they do, its requests, those that it has refused, by reason, with\n"
 "what would have been needed instead, and what a client refused now would be told.\n"
 "Of a schema: its rules in words, and likewise.  What was deleted is there until its\n"
-"last request has ended: it drains.  Kinds as of kapfctl get.\n"
+"last request has ended: it drains.  Where the mode is not enforce it says so.\n"
+"Kinds as of kapfctl get.\n"
 "\n"
-"With -o, a list of objects.  Of a level: priority_level, draining, object (as\n"
+"With -o, a list of objects.  Of a level: priority_level, mode, draining, object (as\n"
 "kapfctl get has it; null: it drains), flow_schemas (that lead to it, or whose\n"
 "requests drain), nominal_seats, min_seats, max_seats,\n"
 "current_seats, seats_in_use, waiting_seats, demand_average, demand_stdev,\n"
@@ -490,7 +502,7 @@ const struct command describe_command = {
 "observe and off), lingering_requests, waiting_requests, active_queues,\n"
 "dispatched, no_accommodation (times that seats were free, but too few for the\n"
 "next request), rejections and retry_after_s (null: never).  Of a schema:\n"
-"flow_schema, object (likewise), dangling, seats_in_use, waiting_seats,\n"
+"flow_schema, mode, object (likewise), dangling, seats_in_use, waiting_seats,\n"
 "executing_requests, passing_requests, waiting_requests, dispatched, rejections and\n"
 "draining, a list of priority_level, executing_requests, waiting_requests and\n"
 "seats_in_use: of levels that it led to before.\n"

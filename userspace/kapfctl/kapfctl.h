@@ -339,6 +339,7 @@ void grid_print(struct grid *grid);
 
 /* mode.c */
 const char *mode_name(uint32_t mode);
+const char *mode_note(uint32_t mode);
 
 /* manifests.c */
 

@@ -91,8 +91,9 @@ static void add_head(struct lines *lines, const struct frame *frame,
 		     const char *note)
 {
 	const struct kapf_get_stats *stats = &frame->reading->state.stats;
-	unsigned long long in_use = 0, exempt = 0, waiting = 0;
-	char now[TIME_ROOM];
+	bool observes = stats->mode == KAPF_MODE_OBSERVE;
+	unsigned long long in_use = 0, exempt = 0, waiting = 0, passing = 0;
+	char now[TIME_ROOM], mode[80] = "";
 	size_t i;
 
 	for (i = 0; i < frame->nr_levels; i++) {
@@ -101,11 +102,17 @@ static void add_head(struct lines *lines, const struct frame *frame,
 		*(level->type == KAPF_LEVEL_EXEMPT ? &exempt : &in_use) +=
 			level->seats_in_use;
 		waiting += level->waiting_requests;
+		passing += level->passing_requests;
 	}
 	format_time(now, frame->reading->time / NSEC_PER_SEC * NSEC_PER_SEC);
-	add_line(lines, "%s  %llu of %u seats in use, %llu exempt; %llu waiting; %.1f s%s%s",
-		 now, in_use, stats->server_seats, exempt, waiting,
-		 frame->seconds, *note ? "; " : "", note);
+	if (stats->mode != KAPF_MODE_ENFORCE)
+		snprintf(mode, sizeof(mode), "mode %s: %llu without seats; ",
+			 mode_name(stats->mode), passing);
+	add_line(lines, "%s  %s%llu of %u seats %s, %llu exempt; %llu %s; %.1f s%s%s",
+		 now, mode, in_use, stats->server_seats,
+		 observes ? "would be in use" : "in use", exempt, waiting,
+		 observes ? "would wait" : "waiting", frame->seconds,
+		 *note ? "; " : "", note);
 }
 
 /**
@@ -199,6 +206,8 @@ struct json_object *frame_tree(const struct frame *frame)
 		tree_append(levels, level_tree(&frame->levels[i]));
 	for (i = 0; i < frame->nr_flows; i++)
 		tree_append(flows, flow_tree(&frame->flows[i]));
+	tree_add(tree, "mode",
+		 tree_text(mode_name(frame->reading->state.stats.mode)));
 	tree_add(tree, "interval_s", tree_real(frame->seconds));
 	tree_add(tree, "budget_seats",
 		 tree_number(frame->reading->state.stats.server_seats));

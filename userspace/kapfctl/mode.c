@@ -28,6 +28,21 @@ const char *mode_name(uint32_t mode)
 	return mode < NR_MODES && modes[mode] ? modes[mode] : "unknown";
 }
 
+/**
+ * mode_note() - what to know of a mode when its figures are read
+ * @mode: enum kapf_mode
+ *
+ * Return: beginning with the name; NULL: as one expects.
+ */
+const char *mode_note(uint32_t mode)
+{
+	if (mode == KAPF_MODE_OBSERVE)
+		return "observe: requests execute at once; what waits or holds seats would do so";
+	if (mode == KAPF_MODE_OFF)
+		return "off: requests execute at once, without seats";
+	return NULL;
+}
+
 static int find_mode(const char *name)
 {
 	size_t mode;
@@ -47,6 +62,8 @@ static int set_mode(int fd, uint32_t mode)
 			 strerror(errno));
 		return REFUSED;
 	}
+	if (!output_format)
+		printf("mode %s set\n", mode_name(mode));
 	return DONE;
 }
 

@@ -11,12 +11,14 @@
  * struct totals - of all levels
  * @in_use: seats of the budget
  * @exempt: seats on top of it
+ * @passing: requests that execute without seats
  * @waiting: requests
  * @waiting_seats: their seats
  */
 struct totals {
 	unsigned long long in_use;
 	unsigned long long exempt;
+	unsigned int passing;
 	unsigned int waiting;
 	unsigned long long waiting_seats;
 };
@@ -33,17 +35,37 @@ static struct totals add_up(const struct state *state)
 			totals.exempt += level->seats_in_use;
 		else
 			totals.in_use += level->seats_in_use;
+		totals.passing += level->passing_requests;
 		totals.waiting += level->waiting_requests;
 		totals.waiting_seats += level->waiting_seats;
 	}
 	return totals;
 }
 
-static void print_budget(const struct state *state)
+/* In mode observe these are seats and requests of queues that only count. */
+static void print_totals(const struct state *state)
 {
 	const struct totals totals = add_up(state);
+	const uint32_t mode = state->stats.mode;
+	bool observes = mode == KAPF_MODE_OBSERVE;
+
+	printf("In use:      %llu seat%s%s, and %llu exempt", totals.in_use,
+	       plural(totals.in_use), observes ? " would be" : "",
+	       totals.exempt);
+	if (totals.passing || mode != KAPF_MODE_ENFORCE)
+		printf("; %u request%s without seats", totals.passing,
+		       totals.passing == 1 ? " executes" : "s execute");
+	printf("\nWaiting:     %u request%s for %llu seat%s%s\n",
+	       totals.waiting, plural(totals.waiting), totals.waiting_seats,
+	       plural(totals.waiting_seats), observes ? " would wait" : "");
+}
+
+static void print_budget(const struct state *state)
+{
+	const char *note = mode_note(state->stats.mode);
 	char period[PERIOD_ROOM];
 
+	printf("Mode:        %s\n", note ? note : mode_name(state->stats.mode));
 	printf("Budget:      %u seat%s (max-requests-inflight %u, %s %u)\n",
 	       state->stats.server_seats, plural(state->stats.server_seats),
 	       state->config->max_requests_inflight,
@@ -51,11 +73,7 @@ static void print_budget(const struct state *state)
 	       state->config->max_mutating_requests_inflight);
 	format_period(period, state->config);
 	printf("Adjustment:  every %s\n", period);
-	printf("In use:      %llu seat%s, and %llu exempt\n", totals.in_use,
-	       plural(totals.in_use), totals.exempt);
-	printf("Waiting:     %u request%s for %llu seat%s\n", totals.waiting,
-	       plural(totals.waiting), totals.waiting_seats,
-	       plural(totals.waiting_seats));
+	print_totals(state);
 	printf("Generation:  %llu\n", state->stats.generation);
 }
 
@@ -104,6 +122,7 @@ status_tree(const struct state *state,
 	const struct totals totals = add_up(state);
 	size_t i;
 
+	tree_add(tree, "mode", tree_text(mode_name(state->stats.mode)));
 	tree_add(tree, "budget_seats", tree_number(state->stats.server_seats));
 	tree_add(tree, "max_requests_inflight",
 		 tree_number(state->config->max_requests_inflight));
@@ -113,6 +132,7 @@ status_tree(const struct state *state,
 		 tree_number(period_ms(state->config)));
 	tree_add(tree, "seats_in_use", tree_number(totals.in_use));
 	tree_add(tree, "exempt_seats_in_use", tree_number(totals.exempt));
+	tree_add(tree, "passing_requests", tree_number(totals.passing));
 	tree_add(tree, "waiting_requests", tree_number(totals.waiting));
 	tree_add(tree, "waiting_seats", tree_number(totals.waiting_seats));
 	tree_add(tree, "generation", tree_number(state->stats.generation));
@@ -155,14 +175,15 @@ const struct command status_command = {
 	.help =
 "usage: kapfctl status [-o json]\n"
 "\n"
-"Shows the budget of seats, how often levels lend and borrow anew, how many seats\n"
-"are in use, and the servers attached, with the tenant that each is part of and\n"
-"the seats that it holds.  Exempt seats come on top of the budget.\n"
+"Shows the mode of the instance, the budget of seats, how often levels lend and\n"
+"borrow anew, how many seats are in use, and the servers attached, with the tenant\n"
+"that each is part of and the seats that it holds.  Exempt seats come on top of the\n"
+"budget.  In mode observe, seats would be in use and requests would wait.\n"
 "\n"
-"With -o, an object: budget_seats, max_requests_inflight,\n"
+"With -o, an object: mode, budget_seats, max_requests_inflight,\n"
 "max_mutating_requests_inflight, adjustment_period_ms, seats_in_use,\n"
-"exempt_seats_in_use, waiting_requests, waiting_seats, generation and servers, a\n"
-"list of server, tenant (null: none), session, pid, uid, slots, seats_in_use,\n"
+"exempt_seats_in_use, passing_requests (executing without seats),\n"
+"waiting_requests, waiting_seats, generation and servers, a list of server, tenant (null: none), session, pid, uid, slots, seats_in_use,\n"
 "executing_requests, waiting_requests, lingering_requests and attached_at\n"
 "(RFC 3339).\n",
 	.formats = "json",
