@@ -70,11 +70,11 @@ passes "as JSON: all" [ "$(grep -c '"priority_level": "busy"' "$tmp/out")" = 6 ]
 
 run kapfctl get pl
 exits "get" 0
-says "a level that drains" out "busy Limited <none> 4 <none> <none> 4 4 2 Draining"
-says "one that does not" out "catch-all Limited 5 <none> <none> <none> 20 0 0 Active"
+says "a level that drains" out "busy Limited <none> 4 <none> <none> 4 4 4 2 Draining"
+says "one that does not" out "catch-all Limited 5 <none> <none> <none> 20 20 0 0 Active"
 run kapfctl get pl busy -o wide
 exits "by name" 0
-says "with all columns" out " 4 4 2 Draining 4..4 4 4 <none>"
+says "with all columns" out " 4 4 4 2 Draining 4..4 4 <none>"
 for format in json yaml name; do
 	run kapfctl get pl -o $format
 	exits "-o $format" 0

@@ -32,9 +32,9 @@ shows() {
 
 run kapfctl get prioritylevels
 exits "get levels" 0
-says "there is exempt" out "exempt Exempt 0 <none> <none> <none> 0 0 0 Active"
+says "there is exempt" out "exempt Exempt 0 <none> <none> <none> 0 <none> 0 0 Active"
 says "there is catch-all" out \
-	"catch-all Limited 5 <none> <none> <none> 600 0 0 Active"
+	"catch-all Limited 5 <none> <none> <none> 600 600 0 0 Active"
 passes "and no other" [ "$(wc -l <"$tmp/out")" = 3 ]
 
 user_schema early 700 workload-low early >"$tmp/in"
@@ -104,8 +104,8 @@ passes "in the order of precedence" [ "$(sed -n 2p "$tmp/out" |
 passes "to the end" [ "$(tail -n 1 "$tmp/out" | cut -d' ' -f1)" = catch-all ]
 
 run kapfctl get pl
-says "levels have a header" out "NAME TYPE NOMINALCONCURRENCYSHARES QUEUES HANDSIZE QUEUELENGTHLIMIT SEATS IN-USE WAITING STATUS"
-says "a level" out "workload-low Limited 100 128 6 50 236 0 0"
+says "levels have a header" out "NAME TYPE NOMINALCONCURRENCYSHARES QUEUES HANDSIZE QUEUELENGTHLIMIT SEATS CURRENT IN-USE WAITING STATUS"
+says "a level" out "workload-low Limited 100 128 6 50 236 "
 # gets NAME TYPE...: each of the types has the object
 gets() {
 	name=$1
@@ -251,7 +251,7 @@ says "a level of 3 seats" out "tiny - 3 +3"
 passes "requests of alice" hold_requests 3 web alice update 5
 
 run kapfctl get pl tiny
-says "seats in use and requests waiting" out "tiny Limited 1 4 1 50 3 3 2"
+says "seats in use and requests waiting" out "tiny Limited 1 4 1 50 3 3 3 2 Active"
 
 run kapfctl status
 exits "status" 0
@@ -372,7 +372,7 @@ says "shows the seats" out "late - 3 +3"
 says "counts the servers" out "shared by 1 attached server"
 passes "counts as one" [ "$(generation)" = $((before + 1)) ]
 run kapfctl get pl tiny
-says "what executes and waits stays" out "tiny Limited 1 4 1 50 3 3 2"
+says "what executes and waits stays" out "tiny Limited 1 4 1 50 3 3 3 2 Active"
 
 passes "the server ends well" release
 passes "it has finished all" [ "$(grep -c finished "$tmp/held")" = 5 ]

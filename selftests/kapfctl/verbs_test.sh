@@ -48,7 +48,7 @@ lacks "and no seats" out SEATS-BEFORE
 
 run kapfctl get all
 exits "get all" 0
-says "levels with their kind" out "$level/system Limited 30 64 6 50 74 0 0"
+says "levels with their kind" out "$level/system Limited 30 64 6 50 74 "
 says "schemas with theirs" out "$schema/probes exempt 2 <none> False"
 passes "an empty line between them" [ "$(grep -c '^$' "$tmp/out")" = 1 ]
 passes "all of them" [ "$(wc -l <"$tmp/out")" = $((1 + 8 + 1 + 1 + 11)) ]
@@ -78,11 +78,11 @@ empty "is not printed" out
 
 uid='[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 run kapfctl get pl -o wide
-says "wide levels" out "SEATS IN-USE WAITING STATUS LIMITS CURRENT EXECUTING UID"
+says "wide levels" out "SEATS CURRENT IN-USE WAITING STATUS LIMITS EXECUTING UID"
 passes "with their limits and UID" grep -qE \
-	"^workload-low .* 24\.\.845 +[0-9]+ +0 +$uid\$" "$tmp/out"
+	"^workload-low .* 24\.\.845 +0 +$uid\$" "$tmp/out"
 passes "of which exempt has none" grep -qE \
-	"^exempt .* <none> +<none> +0 +$uid\$" "$tmp/out"
+	"^exempt .* <none> +0 +0 +Active +<none> +0 +$uid\$" "$tmp/out"
 run kapfctl get fs -o wide
 says "wide schemas" out "MISSINGPL STATUS IN-USE WAITING EXECUTING DISPATCHED UID"
 passes "with what they have dispatched" grep -qE \

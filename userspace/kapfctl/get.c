@@ -73,11 +73,11 @@ static void add_level(struct libscols_table *table, const struct view *view,
 		  queues && level ? number(cell[3], level->queue_length_limit) :
 				    NONE,
 		  number(cell[4], stats->nominal_seats),
-		  number(cell[5], stats->seats_in_use),
-		  number(cell[6], stats->waiting_requests),
+		  exempt ? NONE : number(cell[5], stats->current_seats),
+		  number(cell[6], stats->seats_in_use),
+		  number(cell[7], stats->waiting_requests),
 		  status_name(level_drains(stats)),
 		  exempt ? NONE : limits,
-		  exempt ? NONE : number(cell[7], stats->current_seats),
 		  number(cell[8], stats->executing_requests), uid);
 }
 
@@ -86,11 +86,11 @@ static bool print_levels(const struct view *view)
 	const struct state *state = &view->state;
 	static const char *const columns[] = {
 		"NAME", "TYPE", "NOMINALCONCURRENCYSHARES", "QUEUES",
-		"HANDSIZE", "QUEUELENGTHLIMIT", "SEATS", "IN-USE", "WAITING",
-		"STATUS", NULL
+		"HANDSIZE", "QUEUELENGTHLIMIT", "SEATS", "CURRENT", "IN-USE",
+		"WAITING", "STATUS", NULL
 	};
 	static const char *const wide[] = {
-		"LIMITS", "CURRENT", "EXECUTING", "UID", NULL
+		"LIMITS", "EXECUTING", "UID", NULL
 	};
 	struct libscols_table *table = table_new(columns);
 	size_t i;
@@ -274,8 +274,9 @@ const struct command get_command = {
 "       kapfctl get KIND/NAME... [-o json|yaml|wide|name]\n"
 "\n"
 "KIND is prioritylevels, flowschemas, or all; or several, as in pl,fs.  Shows\n"
-"priority levels with their seats (SEATS: the nominal limit; IN-USE: held now;\n"
-"WAITING: requests in queues), and flow schemas in the order in which they are\n"
+"priority levels with their seats (SEATS: the nominal limit; CURRENT: the present\n"
+"one, by what levels lend and borrow; IN-USE: held now, which may be more where it\n"
+"came down; WAITING: requests in queues), and flow schemas in the order in which they are\n"
 "tried (MISSINGPL: the level does not exist, so that nothing matches).  STATUS is\n"
 "Active, or Draining: deleted, but there until its last request has ended.  Also\n"
 "understood: pl, prioritylevelconfigurations, fs, the singulars, any of these in\n"
@@ -286,7 +287,7 @@ const struct command get_command = {
 "With -o json or yaml, prints the objects themselves, one that is named alone and\n"
 "others as a List, which apply -f - takes; so nothing that drains.  With -o wide,\n"
 "shows UIDs, requests that execute or were ever DISPATCHED, and of levels the\n"
-"present limit (CURRENT) and the LIMITS that borrowing and lending keep it in.\n"
+"LIMITS that borrowing and lending keep CURRENT in.\n"
 "With -o name, prints KIND/NAME, likewise.\n",
 	.formats = "json, yaml, wide or name",
 	.words = "prioritylevels flowschemas all",
