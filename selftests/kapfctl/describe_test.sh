@@ -29,6 +29,8 @@ shows() {
 describe pl
 shows <<'END'
 Name: catch-all
+Labels: <none>
+Annotations: <none>
 Type: Limited, Reject
 Shares: 5
 Lends: 0%
@@ -46,6 +48,11 @@ Retry-After: 1 s
 Name: exempt
 Type: Exempt
 END
+passes "the UID, as get has it" [ "$(sed -n 's/^UID: *//p' "$tmp/out")" = \
+	"$(kapfctl get pl -o wide | sed 1d | awk '{ print $NF }')" ]
+says "times that a request was held up" out "Held up: 0, times: seats were free, but too few for the next request"
+passes "all begins at the same column" not grep -qvE \
+	'^(.{21} [^ ].*|[A-Z][A-Za-z ]*:|)$' "$tmp/out"
 passes "both levels, and a line between them" [ "$(grep -c '^$' "$tmp/out")" = 1 ]
 lacks "the mode is as ever" out Mode:
 passes "exempt refuses nobody" [ "$(grep -c Retry-After "$tmp/out")" = 1 ]
@@ -86,6 +93,17 @@ any verb of nodes, nodes/status of API group "", in any namespace, and without o
 any verb of leases of API group coordination.k8s.io, in any namespace
 any verb of any path
 END
+user_schema labeled 800 exempt nobody |
+	sed 's|^    team:.*|&\n    tier: "1"\n  annotations:\n    note: "a\\tb"|' >"$tmp/in"
+kapfctl apply -f - <"$tmp/in" >"$tmp/out"
+describe fs labeled
+shows <<'END'
+Name: labeled
+Labels: team=labeled
+ tier=1
+Annotations: note: a\x09b
+END
+kapfctl delete fs labeled >"$tmp/out"
 describe flowschema kube-scheduler
 shows <<'END'
 Flows: each namespace's (ByNamespace)
@@ -221,7 +239,7 @@ done
 describe pl tiny
 shows <<'END'
 Executing: 54
-Passing: 54
+Without seats: 54, of those that execute, in modes observe and off
 Waiting: 50
 queue-full: 7, and in mode observe 1; asks for longer queues
 END

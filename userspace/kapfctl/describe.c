@@ -27,6 +27,7 @@
  * @key: for programs
  * @value: the number
  * @is_fixed: it has 32 bits of fraction
+ * @note: what it is, where the label does not say; or ""
  */
 struct figure {
 	const char *section;
@@ -34,14 +35,20 @@ struct figure {
 	const char *key;
 	uint64_t value;
 	bool is_fixed;
+	const char *note;
 };
 
 /* Its key is the name that the kernel has for it: the last one of @number. */
-#define FIGURE(section, label, number, is_fixed) \
+#define FIGURE(section, label, number, is_fixed, note) \
 	((struct figure){ section, label, strrchr(#number, '>') + 1, number, \
-			  is_fixed })
-#define WHOLE(section, label, number) FIGURE(section, label, number, false)
-#define FIXED(section, label, number) FIGURE(section, label, number, true)
+			  is_fixed, note })
+#define WHOLE(section, label, number) FIGURE(section, label, number, false, "")
+#define FIXED(section, label, number) FIGURE(section, label, number, true, "")
+#define NOTED(section, label, number, note) \
+	FIGURE(section, label, number, false, ", " note)
+
+#define PASSING "of those that execute, in modes observe and off"
+#define TOO_WIDE "times: seats were free, but too few for the next request"
 
 static size_t level_figures(struct figure figures[MAX_FIGURES],
 			    const struct kapf_level_stats *stats)
@@ -59,12 +66,13 @@ static size_t level_figures(struct figure figures[MAX_FIGURES],
 		WHOLE(DEMAND, "High watermark", stats->demand_high_watermark),
 		FIXED(DEMAND, "Target", stats->target_seats),
 		WHOLE(REQUESTS, "Executing", stats->executing_requests),
-		WHOLE(REQUESTS, "Passing", stats->passing_requests),
+		NOTED(REQUESTS, "Without seats", stats->passing_requests,
+		      PASSING),
 		WHOLE(REQUESTS, "Lingering", stats->lingering_requests),
 		WHOLE(REQUESTS, "Waiting", stats->waiting_requests),
 		WHOLE(REQUESTS, "Active queues", stats->active_queues),
 		WHOLE(REQUESTS, "Dispatched", stats->dispatched),
-		WHOLE(REQUESTS, "Too wide", stats->no_accommodation),
+		NOTED(REQUESTS, "Held up", stats->no_accommodation, TOO_WIDE),
 	};
 
 	memcpy(figures, list, sizeof(list));
@@ -78,7 +86,8 @@ static size_t schema_figures(struct figure figures[MAX_FIGURES],
 		WHOLE(SEATS, "In use", stats->seats_in_use),
 		WHOLE(SEATS, "Waited for", stats->waiting_seats),
 		WHOLE(REQUESTS, "Executing", stats->executing_requests),
-		WHOLE(REQUESTS, "Passing", stats->passing_requests),
+		NOTED(REQUESTS, "Without seats", stats->passing_requests,
+		      PASSING),
 		WHOLE(REQUESTS, "Waiting", stats->waiting_requests),
 		WHOLE(REQUESTS, "Dispatched", stats->dispatched),
 	};
@@ -86,6 +95,9 @@ static size_t schema_figures(struct figure figures[MAX_FIGURES],
 	memcpy(figures, list, sizeof(list));
 	return sizeof(list) / sizeof(*list);
 }
+
+/* Where values begin: behind the longest label, concurrency-limit. */
+#define COLUMN 22
 
 /**
  * say() - print what is there; all begins at the same column
@@ -98,7 +110,7 @@ void say(int indent, const char *label, const char *format, ...)
 	va_list args;
 	int width = printf("%*s%s:", indent, "", label);
 
-	printf("%*s", width < 20 ? 20 - width : 1, "");
+	printf("%*s", width < COLUMN ? COLUMN - width : 1, "");
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
@@ -116,8 +128,8 @@ static void print_figures(const struct figure *figures, size_t nr)
 			say(2, figures[i].label, "%.3f",
 			    figures[i].value / 0x1p32);
 		else
-			say(2, figures[i].label, "%ju",
-			    (uintmax_t)figures[i].value);
+			say(2, figures[i].label, "%ju%s",
+			    (uintmax_t)figures[i].value, figures[i].note);
 	}
 }
 
@@ -143,6 +155,40 @@ static void print_name(const struct state *state, const char *name)
 	say(0, "Name", "%s", name);
 	if (note)
 		say(0, "Mode", "%s", note);
+}
+
+/* Labels or annotations, each in a line of its own. */
+static void print_pairs(const char *label, struct json_object *pairs,
+			const char *separator)
+{
+	bool is_first = true;
+
+	if (!pairs || !json_object_object_length(pairs)) {
+		say(0, label, NONE);
+		return;
+	}
+	json_object_object_foreach(pairs, key, value) {
+		char *text = make_printable(json_object_get_string(value), "");
+
+		if (is_first)
+			say(0, label, "%s%s%s", key, separator, text);
+		else
+			printf("%*s%s%s%s\n", COLUMN, "", key, separator,
+			       text);
+		is_first = false;
+		free(text);
+	}
+}
+
+static void print_metadata(const struct kapf_meta *meta,
+			   const uint8_t uid[KAPF_UID_BYTES])
+{
+	char text[UID_ROOM];
+
+	print_pairs("Labels", meta->labels, "=");
+	print_pairs("Annotations", meta->annotations, ": ");
+	format_uid(text, uid);
+	say(0, "UID", "%s", text);
 }
 
 /* The schemas that lead to a level. */
@@ -227,10 +273,12 @@ static void print_level(const struct state *state,
 	struct figure figures[MAX_FIGURES];
 
 	print_name(state, stats->name);
-	if (level)
+	if (level) {
+		print_metadata(&level->meta, level->uid);
 		print_type(level);
-	else
+	} else {
 		print_draining_type(stats);
+	}
 	say(0, "FlowSchemas", "%s", *words ? words : NONE);
 	print_figures(figures, level_figures(figures, stats));
 	print_refusals(&refusals);
@@ -333,6 +381,7 @@ static void print_schema(const struct state *state,
 	struct figure figures[MAX_FIGURES];
 
 	print_name(state, schema->name);
+	print_metadata(&schema->meta, schema->uid);
 	say(0, "PriorityLevel", "%s%s", schema->level, schema->dangling ?
 	    ", which does not exist: the schema matches nothing" : "");
 	say(0, "Precedence", "%u", schema->precedence);
@@ -486,9 +535,10 @@ const struct command describe_command = {
 "usage: kapfctl describe KIND [NAME]... [-o json]\n"
 "       kapfctl describe KIND/NAME... [-o json]\n"
 "\n"
-"Shows what a level is, its seats and the bounds between which they move, the\n"
-"demand by which they do, its requests, those that it has refused, by reason, with\n"
-"what would have been needed instead, and what a client refused now would be told.\n"
+"Shows labels, annotations and UID; what a level is, its seats and the bounds\n"
+"between which they move, the demand by which they do, its requests, those that it\n"
+"has refused, by reason, with what would have been needed instead, and what a client\n"
+"refused now would be told.\n"
 "Of a schema: its rules in words, and likewise.  What was deleted is there until its\n"
 "last request has ended: it drains.  Where the mode is not enforce it says so.\n"
 "Kinds as of kapfctl get.\n"
