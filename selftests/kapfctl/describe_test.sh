@@ -152,7 +152,7 @@ Executing: 3
 Waiting: 50
 Active queues: 1
 Dispatched: 3
-queue-full: 7; asks for longer queues (queueLengthLimit), or a larger handSize
+queue-full: 7; asks for longer queues (queueLengthLimit) for bursts; else more seats, or a level for a heavy flow
 time-out: 0
 END
 for figure in Smoothed Target; do

@@ -32,12 +32,20 @@ static const char *asked_by_time_out(const struct kapf_level_stats *level)
 	return "more seats (nominalConcurrencyShares), not longer queues";
 }
 
+/*
+ * Longer queues take a burst; of a load that lasts they only make time-outs.
+ * handSize is no remedy: a larger hand lets a light flow find a queue that is not
+ * full more often, and a heavy one fill more queues.
+ */
+static const char full_queue_asks[] =
+	"longer queues (queueLengthLimit) for bursts; else more seats, or a level for a heavy flow";
+
 /* What would have been needed instead. */
 static const char *asked_by(const struct refusals *refusals, enum reason reason)
 {
 	switch (reason) {
 	case QUEUE_FULL:
-		return "longer queues (queueLengthLimit), or a larger handSize for a heavy flow";
+		return full_queue_asks;
 	case CONCURRENCY_LIMIT:
 		return asked_by_limit(refusals->level);
 	case TIME_OUT:
