@@ -118,6 +118,84 @@ finds_nothing "a default level"
 } >"$case"
 finds_nothing "a level that is given later"
 
+# asks GROUPS RESOURCES: for these, as they stand in a manifest, and both at a line
+# of their own
+asks() {
+	schema x 500 workload-low ByUser "resourceRules:
+    - verbs: [list]
+      namespaces: ['*']
+      apiGroups: [$1] # groups
+      resources: [$2] # resources" "$(group team)" >"$case"
+}
+
+# no_match LINE HAS WHY [SEVERITY]: as the finding says
+no_match() {
+	finds "${4-error}" no-match "$1\$"
+	says "says which" out "FlowSchema \"x\": $2, which no request has: $3 [no-match]"
+}
+
+asks "''" Pods
+no_match '# resources' 'resources has "Pods"' 'names of resources are in lower case'
+asks "''" "pods, pods/Status"
+no_match '# resources' 'resources has "pods/Status"' \
+	'names of resources are in lower case'
+asks apps deployments.apps
+no_match '# resources' 'resources has "deployments.apps"' \
+	'a resource has its group in apiGroups'
+asks apps "pods/*"
+no_match '# resources' 'resources has "pods/*"' \
+	'a * stands for all only on its own'
+while read -r group written plural; do
+	asks "$group" "$written"
+	no_match '# resources' "resources has \"$written\"" "requests say $plural"
+done <<'END'
+'' pod pods
+'*' node/status nodes
+apps deployment deployments
+events.k8s.io event events
+coordination.k8s.io lease leases
+'' configmap configmaps
+'' secret secrets
+networking.k8s.io networkpolicy networkpolicies
+'' svc services
+END
+asks apps/v1 deployments
+no_match '# groups' 'apiGroups has "apps/v1"' \
+	'a group has no version, a rule is for all of them'
+for version in v1 v2beta1 v1alpha12; do
+	asks $version pods
+	no_match '# groups' "apiGroups has \"$version\"" \
+		'that is a version, and a rule is for all of them'
+done
+asks core pods
+no_match '# groups' 'apiGroups has "core"' 'the core group has no name'
+asks Apps deployments
+no_match '# groups' 'apiGroups has "Apps"' 'groups are in lower case'
+asks "'*.k8s.io'" leases
+no_match '# groups' 'apiGroups has "*.k8s.io"' 'a * stands for all only on its own'
+schema x 500 workload-low ByUser "nonResourceRules:
+    - verbs: [get, list] # verbs
+      nonResourceURLs: [/metrics]" "$(group team)" >"$case"
+no_match '# verbs' 'verbs has "list"' \
+	'the verb of a request for a path is its method, as get' warning
+asks "''" pods
+finds_nothing "a resource in the plural"
+asks "'', apps, batch, v1.example.com, vault" \
+	"pods, pods/status, endpoints, deployments, jobs"
+finds_nothing "several, with a subresource"
+asks example.com "pod, deployment"
+finds_nothing "a singular of somebody else's group"
+asks external.metrics.k8s.io "Queue.Length, pod"
+finds_nothing "metrics, which may have any name"
+schema x 500 workload-low ByUser "nonResourceRules:
+    - verbs: [get, patch, delete]
+      nonResourceURLs: [/metrics]" "$(group team)" >"$case"
+finds_nothing "methods for a path"
+asks v1,apps/v1 "Pods, deployment"
+lint "$case"
+exits "all of one rule" 1
+passes "4 findings" [ "$(grep -c '\[no-match\]$' "$tmp/out")" = 4 ]
+
 {
 	schema first 500 workload-high ByUser "$all" "$(group team)"
 	schema second 600 workload-low ByUser "$lists" "$(group team)"
@@ -490,7 +568,7 @@ sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' "$tmp/out" | sort -u >"$tmp/explained"
 sort -u "$tmp/rules" >"$tmp/tried"
 run diff "$tmp/explained" "$tmp/tried"
 exits "--help explains the rules that were tried" 0
-passes "which are 13" [ "$(wc -l <"$tmp/tried")" = 13 ]
+passes "which are 14" [ "$(wc -l <"$tmp/tried")" = 14 ]
 
 {
 	level own 30

@@ -173,6 +173,37 @@ static void test_lines(void)
 	kapf_config_free(config);
 }
 
+static void test_lines_of_lists(void)
+{
+	static const struct {
+		const char *path;
+		unsigned int line;
+	} facts[] = {
+		{ "spec.rules", 6 }, { "spec.rules.0", 7 },
+		{ "spec.rules.1.nonResourceRules.0.verbs", 11 },
+		{ "spec.rules.1.nonResourceRules.0.verbs.1", 13 },
+		{ "spec.rules.1.nonResourceRules.1", 10 },
+	};
+	struct kapf_configuration *config = kapf_config_new();
+	const struct kapf_flow_schema *schema;
+
+	merge(config, "apiVersion: " API "v1\nkind: FlowSchema\n"
+	      "metadata: {name: x}\nspec:\n"
+	      "  priorityLevelConfiguration: {name: exempt}\n  rules:\n"
+	      "  - subjects: [{kind: User, user: {name: a}}]\n"
+	      "    nonResourceRules: [{verbs: [get], nonResourceURLs: [/a]}]\n"
+	      "  - subjects: [{kind: User, user: {name: b}}]\n"
+	      "    nonResourceRules:\n"
+	      "    - verbs:\n      - get\n      - delete\n"
+	      "      nonResourceURLs: [/b]\n", NULL);
+	schema = kapf_config_schema(config, "x");
+	for (size_t i = 0; i < SIZE(facts); i++)
+		ok(schema && kapf_meta_line(&schema->meta, facts[i].path) ==
+			     facts[i].line, "config: line %u has \"%s\"",
+		   facts[i].line, facts[i].path);
+	kapf_config_free(config);
+}
+
 static bool has_annotation(const struct kapf_meta *meta)
 {
 	static const char annotation[] =
@@ -356,6 +387,7 @@ void test_configurations(void)
 	test_max_seats();
 	test_known_max_seats();
 	test_lines();
+	test_lines_of_lists();
 	test_defaults();
 	test_autoupdate();
 	test_replacing();

@@ -25,6 +25,7 @@ struct rule {
 /* In the order in which findings of one line are shown; --help explains them. */
 static const struct rule rules[] = {
 	{ "dangling", find_dangling },
+	{ "no-match", find_no_match },
 	{ "shadowed", find_shadowed },
 	{ "behind", find_behind },
 	{ "inverted", find_inverted },
@@ -369,10 +370,14 @@ const struct command lint_command = {
 "\n"
 "Errors:\n"
 "  dangling         the schema's level is neither given nor a default one\n"
+"  no-match         a group or resource in a rule is one that no request has:\n"
+"                   resources are lower case and plural, groups without version,\n"
+"                   the core group is \"\"\n"
 "  shadowed         one earlier schema matches all that the schema matches\n"
 "  lost-tenant      a subject is meant for a tenant, but no tenant can have it\n"
 "  no-seats         the level has no share of the seats, and may not borrow\n"
 "Warnings:\n"
+"  no-match         so is a verb of a nonResourceRule: that is the method, as get\n"
 "  behind           the same as shadowed, of the schema or of one of its subjects,\n"
 "                   if users are in the groups that Kubernetes puts them into\n"
 "  inverted         a schema of an urgent level is tried nearly last: a lower\n"

@@ -147,6 +147,9 @@ bool is_only_caught(const struct lint *lint, const char *group);
 void find_one_flow(struct lint *lint);
 void find_lost_tenants(struct lint *lint);
 
+/* lint_words.c */
+void find_no_match(struct lint *lint);
+
 /* lint_live.c */
 void find_fed_flows(struct lint *lint);
 void find_caught_tenants(struct lint *lint);

@@ -116,7 +116,8 @@ int kapf_meta_read(const struct kapf_node *object, struct kapf_meta *meta)
 /**
  * kapf_meta_line() - where a field of an object stands in its manifest
  * @meta: of the object
- * @path: of the field, as in spec.limited.limitResponse; "": the object
+ * @path: of the field, as in spec.limited.limitResponse, or spec.rules.0 for what
+ *	stands in a list; "": the object
  *
  * Return: the line of its key, or where it is not there, of what it would be in;
  * 0 for an object that is not from a manifest.
@@ -130,7 +131,10 @@ unsigned int kapf_meta_line(const struct kapf_meta *meta, const char *path)
 		size_t len = strcspn(path, ".");
 
 		snprintf(key, sizeof(key), "%.*s", (int)len, path);
-		node = kapf_node_member(&node, key);
+		if (json_object_is_type(node.value, json_type_array))
+			node = kapf_node_element(&node, strtoul(key, NULL, 10));
+		else
+			node = kapf_node_member(&node, key);
 		path += len + (path[len] == '.');
 	}
 	return node.line;
