@@ -612,6 +612,27 @@ says "with its line" err "kapfctl: $case:8: "
 empty "and nothing is printed" out
 lint "$tmp/none.yaml"
 exits "a missing file is refused" 1
+mkdir "$tmp/wrong"
+level one -1 >"$tmp/wrong/1.yaml"
+level two 30 >"$tmp/wrong/2.yaml"
+{ level three 2000000000000; level four -1; } >"$tmp/wrong/3.yaml"
+level two 40 >"$tmp/wrong/4.yaml"
+ln -s none "$tmp/wrong/5.yaml"
+schema x much workload-low ByUser "$all" "$(group team)" >"$tmp/wrong/6.yaml"
+lint "$tmp/none.yaml" -f "$tmp/wrong"
+exits "several files are refused" 1
+empty "and nothing is printed" out
+sed -n "s|^kapfctl: $tmp/||; s/: .*//p" "$tmp/err" >"$tmp/found"
+cat >"$tmp/expected" <<END
+none.yaml
+wrong/5.yaml
+wrong/1.yaml:8
+wrong/3.yaml:8
+wrong/4.yaml:2
+wrong/6.yaml:6
+END
+run diff "$tmp/expected" "$tmp/found"
+exits "the first error of each is told" 0
 
 # Of two rules, one thing is said once; names cannot break a line.
 broken='{kind: Group, group: {name: "kapf:tenant:\n"}}'
@@ -631,6 +652,8 @@ says "says so" err '"some.yaml" is too much'
 run "$kapfctl" lint --live -f "$case"
 exits "a file with --live" 2
 says "says so" err '--live judges the instance, without -f'
+run "$kapfctl" lint --live -f "$tmp/none.yaml"
+exits "nor one that is not there" 2
 run "$kapfctl" --device "$tmp/none" lint --live
 exits "an instance that is not there" 1
 says "says so" err "$tmp/none is not there"

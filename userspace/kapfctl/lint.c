@@ -263,7 +263,8 @@ static int judge_manifests(struct lint *lint, enum severity worst)
 {
 	lint->defaults = default_objects();
 	lint->config = default_objects();
-	if (merge_manifests(&lint->manifests, lint->config) < 0)
+	if (merge_manifests(&lint->manifests, lint->config) < 0 ||
+	    lint->incomplete)
 		return REFUSED;
 	kapf_config_nominal(lint->config);
 	return judge(lint, rules, worst);
@@ -310,14 +311,16 @@ static const struct option options[] = {
 static int check_arguments(const struct lint *lint, bool live,
 			   const char *too_much)
 {
+	const bool files = lint->manifests.nr || lint->incomplete;
+
 	if (too_much)
 		return usage_error(&lint_command,
 				   "\"%s\" is too much: files are named by -f",
 				   too_much);
-	if (live && lint->manifests.nr)
+	if (live && files)
 		return usage_error(&lint_command,
 				   "--live judges the instance, without -f");
-	if (!live && !lint->manifests.nr)
+	if (!live && !files)
 		return usage_error(&lint_command,
 				   "nothing to judge: files are named by -f");
 	return DONE;
@@ -327,7 +330,7 @@ static int lint_main(int argc, char **argv)
 {
 	struct lint lint = { .nr = 0 };
 	enum severity worst = ERROR;
-	int option, status = DONE;
+	int option, status;
 	bool live = false;
 
 	while ((option = next_option(&lint_command, argc, argv)) != -1) {
@@ -336,12 +339,10 @@ static int lint_main(int argc, char **argv)
 		else if (option == 'l')
 			live = true;
 		else if (read_manifests(&lint.manifests, optarg) < 0)
-			status = REFUSED;
+			lint.incomplete = true;
 	}
-	if (lint.manifests.empty)
-		status = REFUSED;
-	if (status == DONE || optind < argc)
-		status = check_arguments(&lint, live, argv[optind]);
+	lint.incomplete |= lint.manifests.empty;
+	status = check_arguments(&lint, live, argv[optind]);
 	if (status == DONE)
 		status = live ? judge_live(&lint, worst) :
 				judge_manifests(&lint, worst);
@@ -361,7 +362,8 @@ const struct command lint_command = {
 "files are judged together with the default objects, which need not be given, and\n"
 "a budget of 600 seats.  Needs no device, but with --live: then it says what comes\n"
 "of the configuration in force with the servers at work.  Exit status: 1 when\n"
-"there is an error, or a file is refused.\n"
+"there is an error, or a file is refused; then the first error of each such file\n"
+"is told, behind which it may have more, and nothing else.\n"
 "\n"
 "  -f, --filename PATH  file, directory, or - for standard input; may be\n"
 "                       repeated\n"

@@ -56,6 +56,7 @@ struct live {
 /**
  * struct lint - what is judged, and what was found
  * @manifests: the files
+ * @incomplete: some of them cannot be read
  * @defaults: the default objects alone
  * @live: with --live, instead of files
  * @config: the default objects and those of the files, with seats; or with --live
@@ -66,6 +67,7 @@ struct live {
  */
 struct lint {
 	struct manifests manifests;
+	bool incomplete;
 	struct kapf_configuration *defaults;
 	struct live live;
 	struct kapf_configuration *config;

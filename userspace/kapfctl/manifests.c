@@ -83,8 +83,8 @@ static int read_directory(struct manifests *manifests, const char *path)
 		if (asprintf(&file, "%.*s/%s", len, path,
 			     entries[i]->d_name) < 0)
 			need(NULL);
-		if (!ret)
-			ret = read_file(manifests, file);
+		if (read_file(manifests, file) < 0)
+			ret = -1;
 		free(file);
 		free(entries[i]);
 	}
@@ -203,7 +203,8 @@ static int merge(struct kapf_configuration *config,
  *
  * A file may replace an object of @config, but not of another file: which of
  * the two was meant?  So each is also read on its own, to be compared with
- * those before it.
+ * those before it.  Where one is refused, the others are still looked at: whoever
+ * has several to correct learns of the first error of each.
  *
  * Return: 0 or -1.
  */
@@ -214,7 +215,7 @@ int merge_manifests(const struct manifests *manifests,
 	int ret = 0;
 	size_t i;
 
-	for (i = 0; !ret && i < manifests->nr; i++) {
+	for (i = 0; i < manifests->nr; i++) {
 		file = need(kapf_config_new());
 		if (merge(file, &manifests->all[i]) < 0 ||
 		    have_common(file, earlier) ||
