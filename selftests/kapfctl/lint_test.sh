@@ -643,6 +643,21 @@ broken='{kind: Group, group: {name: "kapf:tenant:\n"}}'
 finds error lost-tenant '^    - {kind: Group'
 says "in one line" out 'Group "kapf:tenant:\x0a" is no group'
 
+run "$kapfctl" lint --defaults --strict
+exits "the default objects alone" 0
+empty "have no mistake" out
+{
+	schema x 9500 workload-low ByUser "$all" "$(account ci '*')"
+	schema service-accounts 9600 workload-low ByUser "$all" \
+		"$(group system:serviceaccounts)"
+} >"$case"
+run "$kapfctl" lint -f "$case"
+cp "$tmp/out" "$tmp/expected"
+run "$kapfctl" lint --defaults -f "$case"
+exits "the default objects with a file that changes one" 0
+lacks "are with its change" out behind
+run diff "$tmp/expected" "$tmp/out"
+exits "and with a file always" 0
 run "$kapfctl" lint
 exits "without a file" 2
 says "says so" err 'nothing to judge: files are named by -f'
@@ -654,6 +669,9 @@ exits "a file with --live" 2
 says "says so" err '--live judges the instance, without -f'
 run "$kapfctl" lint --live -f "$tmp/none.yaml"
 exits "nor one that is not there" 2
+run "$kapfctl" lint --live --defaults
+exits "nor the default objects" 2
+says "says so" err '--live judges the instance, without -f and --defaults'
 run "$kapfctl" --device "$tmp/none" lint --live
 exits "an instance that is not there" 1
 says "says so" err "$tmp/none is not there"

@@ -302,13 +302,14 @@ static void free_lint(struct lint *lint)
 
 static const struct option options[] = {
 	{ "filename", required_argument, NULL, 'f' },
+	{ "defaults", no_argument, NULL, 'd' },
 	{ "live", no_argument, NULL, 'l' },
 	{ "strict", no_argument, NULL, 's' },
 	{ NULL, 0, NULL, 0 }
 };
 
 /* Can what was asked be done?  Returns the exit status if not. */
-static int check_arguments(const struct lint *lint, bool live,
+static int check_arguments(const struct lint *lint, bool live, bool defaults,
 			   const char *too_much)
 {
 	const bool files = lint->manifests.nr || lint->incomplete;
@@ -317,10 +318,10 @@ static int check_arguments(const struct lint *lint, bool live,
 		return usage_error(&lint_command,
 				   "\"%s\" is too much: files are named by -f",
 				   too_much);
-	if (live && files)
+	if (live && (files || defaults))
 		return usage_error(&lint_command,
-				   "--live judges the instance, without -f");
-	if (!live && !files)
+				   "--live judges the instance, without -f and --defaults");
+	if (!live && !files && !defaults)
 		return usage_error(&lint_command,
 				   "nothing to judge: files are named by -f");
 	return DONE;
@@ -331,18 +332,20 @@ static int lint_main(int argc, char **argv)
 	struct lint lint = { .nr = 0 };
 	enum severity worst = ERROR;
 	int option, status;
-	bool live = false;
+	bool live = false, defaults = false;
 
 	while ((option = next_option(&lint_command, argc, argv)) != -1) {
 		if (option == 's')
 			worst = WARNING;
 		else if (option == 'l')
 			live = true;
+		else if (option == 'd')
+			defaults = true;
 		else if (read_manifests(&lint.manifests, optarg) < 0)
 			lint.incomplete = true;
 	}
 	lint.incomplete |= lint.manifests.empty;
-	status = check_arguments(&lint, live, argv[optind]);
+	status = check_arguments(&lint, live, defaults, argv[optind]);
 	if (status == DONE)
 		status = live ? judge_live(&lint, worst) :
 				judge_manifests(&lint, worst);
@@ -354,7 +357,7 @@ const struct command lint_command = {
 	.name = "lint",
 	.summary = "find mistakes in manifests that are valid",
 	.help =
-"usage: kapfctl lint -f FILE|DIRECTORY|-... [--strict] [-o json]\n"
+"usage: kapfctl lint [--defaults] [-f FILE|DIRECTORY|-]... [--strict] [-o json]\n"
 "       kapfctl lint --live [--strict] [-o json]\n"
 "\n"
 "Says of FlowSchemas and PriorityLevelConfigurations which of them will not do\n"
@@ -367,6 +370,8 @@ const struct command lint_command = {
 "\n"
 "  -f, --filename PATH  file, directory, or - for standard input; may be\n"
 "                       repeated\n"
+"      --defaults       as in kapfctl apply; the default objects are judged with\n"
+"                       the files either way, as far as these do not change them\n"
 "      --live           judge no files, but the requests that are in flight now\n"
 "      --strict         exit status 1 for warnings, too\n"
 "\n"
