@@ -43,7 +43,7 @@ commands() {
 
 ran=
 status=0
-# Another test may have mounted it.
+# Where it is not mounted yet.
 [ -d /sys/kernel/tracing/events ] ||
 	mount -t tracefs tracefs /sys/kernel/tracing
 mkdir -p /etc/modprobe.d
