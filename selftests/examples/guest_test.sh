@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # selftests/examples/guest_test.sh: the examples against the module, as root on a
-# machine that has just loaded it.  Wants kapfctl in PATH, submit.py and tap.sh
-# beside it, and Python.  Prints TAP.
+# machine that has just loaded it.  Wants kapfctl and example in PATH, submit.py,
+# README.md and tap.sh beside it, busybox and Python.  Prints TAP.
 set -eu
 dir=$(dirname "$0")
 # shellcheck source=../kapfctl/tap.sh
@@ -22,6 +22,22 @@ dispatched() {
 		-v number="$2" '$1 == level { found = $5 == 0 && $6 == 0 &&
 			$7 == number } END { exit !found }'
 }
+
+# What the README has a guest do with the server in it; what that leaves
+# running would be in the way.
+awk "/^ *selftests.vm.run .*build.bin.example/ { inside = 1; next }
+	inside
+	/'\$/ { inside = 0 }" "$dir/README.md" | sed "s/'\$//" >"$tmp/recipe"
+passes "the README has a guest run it" [ -s "$tmp/recipe" ]
+run sh "$tmp/recipe"
+exits "as it says there" 0
+passes "two users are served" [ "$(
+	grep -c '^200 OK, here are the pods of the world$' "$tmp/out")" = 2 ]
+says "the server is there" out "pods <none> 1 "
+says "the metrics are at localhost, and count the two" out 'apiserver_flowcontrol_dispatched_requests_total{priority_level="global-default",flow_schema="global-default"} 2'
+killall example kapfctl
+passes "there are tracepoints" \
+	[ -e /sys/kernel/tracing/events/kapf/kapf_dispatch/enable ]
 
 submit
 exits "submit.py" 0
