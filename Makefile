@@ -15,6 +15,7 @@ bindir = $(prefix)/bin
 libdir = $(prefix)/lib
 includedir = $(prefix)/include
 mandir = $(prefix)/share/man
+docdir = $(prefix)/share/doc/kapf
 pkgconfigdir = $(libdir)/pkgconfig
 bashcompletiondir = $(prefix)/share/bash-completion/completions
 zshcompletiondir = $(prefix)/share/zsh/site-functions
@@ -27,7 +28,7 @@ systemdsystemunitdir = $(prefix)/lib/systemd/system
 # Where dkms looks for the sources of modules.
 usrsrcdir = /usr/src
 INSTALL_VARIABLES := KAPF_VERSION DESTDIR prefix bindir libdir includedir \
-	mandir pkgconfigdir bashcompletiondir zshcompletiondir \
+	mandir docdir pkgconfigdir bashcompletiondir zshcompletiondir \
 	sysconfdir udevrulesdir sysusersdir modulesloaddir \
 	systemdsystemunitdir usrsrcdir
 

@@ -62,6 +62,8 @@ source=usr/src/kapf-$version
 	cat "$tmp/before" -
 	find Kbuild module uapi -name Kbuild -o -name '*.[ch]' |
 		sed "s|^|644 $source/|"
+	find manifests -name '*.yaml' |
+		sed "s|^|644 usr/local/share/doc/kapf/|"
 } <<END | sort -k 2 >"$tmp/expected"
 755 usr/local/bin/kapfctl
 644 usr/local/include/kapf/libkapf.h
@@ -78,6 +80,7 @@ source=usr/src/kapf-$version
 644 usr/local/lib/sysusers.d/kapf.conf
 644 usr/local/lib/udev/rules.d/60-kapf.rules
 644 usr/local/share/bash-completion/completions/kapfctl
+755 usr/local/share/doc/kapf/examples/submit.py
 644 usr/local/share/man/man3/libkapf.3
 644 usr/local/share/man/man4/kapf.4
 644 usr/local/share/man/man7/kapf-metrics.7
@@ -95,6 +98,19 @@ passes "is the same" cmp -s "$tmp/installed" "$tmp/again"
 passes "there is a place for manifests" [ -d "$root/etc/kapf" ]
 run grep -rlE '@[A-Za-z_]+@' "$root"
 empty "nothing is left to be filled in" out
+for page in docs/*.[0-9]; do
+	passes "$page is as it was" cmp -s "$page" \
+		"$root/usr/local/share/man/man${page##*.}/${page##*/}"
+done
+grep -ho '/usr/local/share/doc/kapf[a-z0-9./-]*[a-z0-9]' docs/*.[0-9] |
+	sort -u >"$tmp/named"
+passes "pages name files among the documentation" [ -s "$tmp/named" ]
+while read -r name; do
+	passes "there is $name" [ -e "$root$name" ]
+done <"$tmp/named"
+run "$root/usr/local/bin/kapfctl" lint -f \
+	"$root/usr/local/share/doc/kapf/manifests/ocr-batch.yaml"
+exits "the tool reads a manifest there" 0
 run "$root/usr/local/bin/kapfctl" --version
 says "the tool has the version" out "kapfctl $version, "
 # shellcheck disable=SC2016 # for that bash
@@ -125,6 +141,9 @@ where="prefix=$tmp/usr sysconfdir=$tmp/etc usrsrcdir=$tmp/src"
 # shellcheck disable=SC2086
 run make install $where
 exits "make install with another prefix" 0
+run cat "$tmp/usr/share/man/man8/kapfctl.8"
+says "pages say where things are there" out ".Pa $tmp/usr/share/doc/kapf"
+lacks "and not elsewhere" out /usr/local/share
 for unit in kapf kapf-maintain kapf-metrics; do
 	run systemd-analyze verify "$tmp/usr/lib/systemd/system/$unit.service"
 	exits "systemd reads $unit.service" 0
