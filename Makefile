@@ -103,7 +103,10 @@ fuzz:
 lint:
 	@scripts/lint
 
-demo: modules tools
+# What is built says nothing, unless it fails.
+demo:
+	@echo 'demo: building the module and the tools ...'
+	@$(MAKE) -s modules tools
 	@userspace/demo/run $(if $(MANIFEST),--manifest '$(MANIFEST)')
 
 install uninstall:

@@ -90,6 +90,20 @@ done
 run timeout 10 "$(dirname "$kapfctl")/kapf-demo-heartbeats" --wrong
 exits "kapf-demo-heartbeats takes no option for a socket" 2
 
+# results RUN SECONDS SERVERS-KILLED: as far as the demo judges them
+results() {
+	echo "\"$1\": {\"seconds\": $2, \"servers_killed\": $3,
+		\"memory_max_bytes\": 9, \"peak_memory_bytes\": 1,
+		\"list_lost\": 0, \"lease_missed\": 0,
+		\"heartbeat_p99_ms\": 2}"
+}
+
+{ echo "{"; results idle 10 0; echo ","; results without 25 3; echo ","
+results with 13 0; echo "}"; } >"$tmp/demo.json"
+run "$(dirname "$kapfctl")/kapf-demo-report" "$tmp/demo.json"
+exits "kapf-demo-report judges results" 0
+says "and says how long each run was" out "duration (s) 10 25 13"
+
 # Wrongly typed
 
 refuses_to_run 'a command is missing'

@@ -28,6 +28,7 @@ static const struct row {
 	const char *key;
 	enum unit unit;
 } rows[] = {
+	{ "duration (s)", "seconds", NUMBER },
 	{ "servers killed", "servers_killed", NUMBER },
 	{ "peak memory of server 1, 2, 3 (MiB)", "server_peak_memory_bytes",
 	  MEBIBYTES },
