@@ -47,8 +47,9 @@ spec:
 END
 }
 
+# Against a new instance
 dry_run() {
-	run "$kapfctl" apply --dry-run "$@"
+	run "$kapfctl" --device "$tmp/none" apply --dry-run "$@"
 }
 
 # Help and version
@@ -268,7 +269,7 @@ says "workload-low has 245 seats" out "workload-low - 245 +245"
 says "global-default has 49 seats" out "global-default - 49 +49"
 says "catch-all has fewer than alone" out "catch-all 600 13 -587"
 says "the budget is 600" out "budget: 600 seats"
-says "and of what" err "kapfctl: dry run: compared with an unconfigured instance, which has only the mandatory objects; no device was read"
+says "and of what" err "kapfctl: no device: compared with a new instance, which has only the mandatory objects"
 prefix=prioritylevelconfiguration.flowcontrol.apiserver.k8s.io
 says "a level is created" out "$prefix/workload-low created (dry run)"
 says "a mandatory level is there" out "$prefix/exempt unchanged (dry run)"
@@ -283,8 +284,11 @@ passes "of all that is applied" [ "$(wc -l <"$tmp/out")" = 21 ]
 passes "as kubectl has them" grep -qx "$prefix/workload-low" "$tmp/out"
 passes "and nothing else" not grep -qvE \
 	'^(prioritylevelconfiguration|flowschema)\.flowcontrol\.apiserver\.k8s\.io/[a-z-]+$' "$tmp/out"
-run "$kapfctl" apply --dry-run=client --defaults
+run "$kapfctl" --device "$tmp/none" apply --dry-run=client --defaults
 says "a dry run of the client" out "$prefix/workload-low created (dry run)"
+run "$kapfctl" --device /dev/null apply --dry-run --defaults
+exits "which is refused if the device is another one" 1
+empty "and compared with nothing" out
 
 dry_run --defaults -f "$manifests/ocr-batch.yaml"
 says "10 more shares leave workload-low 236" out "workload-low - 236 +236"
@@ -308,7 +312,7 @@ passes "a budget of 1 seat" grep -qx 'budget: 1 seat, before 600' "$tmp/out"
 for file in "$manifests"/*.yaml; do
 	dry_run --defaults -f "$file"
 	exits "${file##*/} applies" 0
-	passes "${file##*/} without complaint" not grep -qv ': dry run: ' \
+	passes "${file##*/} without complaint" not grep -qv ': no device: ' \
 		"$tmp/err"
 done
 
@@ -567,7 +571,8 @@ refuses_to_run '"64" is too much' odds --hand 8 --queues 64 64
 
 # The output has to arrive.
 
-run sh -c '"$1" apply --dry-run --defaults >/dev/full' sh "$kapfctl"
+run sh -c '"$1" --device "$2" apply --dry-run --defaults >/dev/full' sh \
+	"$kapfctl" "$tmp/none"
 exits "a full disk is noticed" 1
 says "and named" err "cannot write to standard output"
 

@@ -37,12 +37,27 @@ says "who would lose seats" out "catch-all 600 13 -587"
 says "and who shares them" out "shared by 0 attached servers"
 empty "it has read the device" err
 same_generation "and has changed nothing"
+run kapfctl apply --defaults --max-requests-inflight 1400 --dry-run
+exits "a dry run of the client" 0
+says "says the same" out "$level/system created (dry run)"
+says "and who shares the seats" out "before 600, shared by 0 attached servers"
+empty "it has read the device, too" err
+same_generation "and has changed nothing, either"
 
 run kapfctl apply --defaults -o name
 exits "apply the defaults" 0
 passes "the names of all" [ "$(sort "$tmp/out")" = "$(kapfctl get all -o name |
 	sort)" ]
 lacks "and no seats" out SEATS-BEFORE
+for side in '' =client =server; do
+	changes_nothing
+	run kapfctl apply -f "$dir/manifests/ocr-batch.yaml" --dry-run$side
+	says "--dry-run$side begins with what is there" out "workload-low 245 236 -9"
+	says "catch-all, too" out "catch-all 13 12 -1"
+	says "and ends with the new level" out "ocr-batch - 24 +24"
+	empty "without a word of another instance" err
+	same_generation "and changes nothing"
+done
 
 # get, by kind and by name
 

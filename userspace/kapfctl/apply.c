@@ -182,8 +182,8 @@ static void report(struct change *change,
 	report_objects(job, before, after);
 	warn_of_missing_levels(change, after);
 	if (change->offline)
-		complain("dry run: compared with an unconfigured instance, %s",
-			 "which has only the mandatory objects; no device was read");
+		complain("no device: compared with a new instance, %s",
+			 "which has only the mandatory objects");
 }
 
 static void report_differences(struct change *change,
@@ -316,11 +316,11 @@ static int apply_main(int argc, char **argv)
 	struct job job = { .reads = -1, .writes = -1 };
 	int status;
 
+	job.change.spares_device = true;
 	job.change.edit = edit;
 	job.change.report = report;
 	job.change.data = &job;
 	status = take_options(&apply_command, &job, argc, argv);
-	job.change.offline = job.change.dry_run == DRY_RUN_CLIENT;
 	if (status == DONE)
 		status = change_config(&job.change);
 	free_manifests(&job.manifests);
@@ -372,9 +372,10 @@ const struct command apply_command = {
 "                       how often levels lend and borrow anew, as in 500ms or\n"
 "                       10s, which it is at first\n"
 "      --dry-run[=client]\n"
-"                       change nothing and use no device: shows what would\n"
-"                       become of an instance with only the mandatory objects\n"
-"      --dry-run=server read the device, but change nothing\n"
+"                       read the device, but change nothing; where there is no\n"
+"                       device, compare with a new instance, which has only the\n"
+"                       mandatory objects, and say so\n"
+"      --dry-run=server the same, but refused where there is no device\n"
 "\n"
 "With -o name, prints the names of the objects alone.\n",
 	.brief = "f:",

@@ -133,6 +133,9 @@ int change_config(struct change *change)
 	int status;
 
 	change->fd = -1;
+	change->offline = change->spares_device &&
+			  change->dry_run == DRY_RUN_CLIENT &&
+			  control_is_missing();
 	if (change->offline)
 		return change_open(change);
 	change->fd = open_control(change->dry_run ? O_RDONLY : O_RDWR);

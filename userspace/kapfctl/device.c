@@ -39,6 +39,26 @@ static int check_control(int fd)
 	return -1;
 }
 
+static bool is_missing(int error)
+{
+	return error == ENOENT || error == ENXIO || error == ENODEV;
+}
+
+/**
+ * control_is_missing() - is there no control node?
+ *
+ * One that may not be opened is there.
+ */
+bool control_is_missing(void)
+{
+	int fd = open(control_node, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return is_missing(errno);
+	close(fd);
+	return false;
+}
+
 /**
  * open_control() - open the control node
  * @flags: O_RDONLY or O_RDWR
@@ -51,7 +71,7 @@ int open_control(int flags)
 
 	fd = open(control_node, flags | O_CLOEXEC);
 	if (fd < 0) {
-		if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
+		if (is_missing(errno))
 			complain("%s is not there: is the module kapf loaded?",
 				 control_node);
 		else if (errno == EACCES || errno == EPERM)

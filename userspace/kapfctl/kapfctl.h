@@ -189,8 +189,9 @@ enum dry_run {
 /**
  * struct change - a change of the configuration of an instance
  * @dry_run: write nothing, and say so
- * @offline: read nothing either: begin with an instance that has only the
- *	mandatory objects
+ * @spares_device: where there is none, a dry run of the client is compared with a
+ *	new instance, which has only the mandatory objects
+ * @offline: out: there was none
  * @edit: makes @after, which is as @before at first, what it is to be; returns
  *	0, or -1 after a complaint
  * @report: says what has become of @before
@@ -200,6 +201,7 @@ enum dry_run {
  */
 struct change {
 	enum dry_run dry_run;
+	bool spares_device;
 	bool offline;
 	int (*edit)(struct change *change,
 		    const struct kapf_configuration *before,
@@ -281,6 +283,7 @@ struct request {
 	const char *label[NR_LABELS];
 };
 
+bool control_is_missing(void);
 int open_control(int flags);
 int look(const struct command *command, int argc, char **argv,
 	 int (*show)(int fd));
