@@ -245,7 +245,27 @@ says "says why" err "kapfctl: $tmp/labeled.yaml:7: FlowSchema \"labeled\": metad
 empty "and replaces nothing" out
 same_generation "at all"
 run kapfctl apply -f "$tmp/labeled.yaml"
-exits "apply does not mind" 0
+exits "apply refuses it, too" 1
+says "in the same words" err "kapfctl: $tmp/labeled.yaml:7: FlowSchema \"labeled\": metadata.resourceVersion: \"$((before - 1))\" is not \"$before\": the object has changed; get it and edit it anew, or leave this out to overwrite it"
+empty "and changes nothing" out
+same_generation "at all"
+for side in client server; do
+	run kapfctl apply -f "$tmp/labeled.yaml" --dry-run=$side
+	exits "a dry run of the $side refuses it likewise" 1
+done
+run kapfctl diff -f "$tmp/labeled.yaml"
+exits "diff can tell no difference of it" 2
+says "says so" err 'metadata.resourceVersion: '
+empty "and shows none" out
+run kapfctl --device "$tmp/none" apply --dry-run -f "$tmp/labeled.yaml"
+exits "a new instance has no other version" 0
+sed -i '/^  resourceVersion:/d' "$tmp/labeled.yaml"
+run kapfctl apply -f "$tmp/labeled.yaml"
+prints "what does not say its version is applied" "$schema/labeled configured"
+kapfctl get fs labeled -o yaml >"$tmp/labeled.yaml"
+kapfctl delete fs labeled >"$tmp/out"
+run kapfctl apply -f "$tmp/labeled.yaml"
+prints "and so is what has been deleted since" "$schema/labeled created"
 queue_level system 60 64 >"$tmp/in"
 run kapfctl replace -f -
 says "replacing says who gains seats" out "system 74 "

@@ -113,6 +113,9 @@ static int edit(struct change *change, const struct kapf_configuration *before,
 		need(NULL);
 	if (merge_manifests(&job->manifests, after) < 0)
 		return -1;
+	/* A new instance has no versions that a manifest could have. */
+	if (!change->offline && have_outdated(before, after))
+		return -1;
 	keep_metadata(after, before);
 	if (job->reads >= 0)
 		after->max_requests_inflight = job->reads;
@@ -356,6 +359,8 @@ const struct command apply_command = {
 "whole or not at all.  Says which levels gain and lose seats, and warns of\n"
 "FlowSchemas whose level does not exist.  The spec of an object becomes that of\n"
 "the manifest; labels and annotations that the manifest does not mention stay.\n"
+"An object whose manifest has a metadata.resourceVersion, as what kapfctl get\n"
+"prints, must not have changed since, if it is there; else nothing is changed.\n"
 "Of a directory, takes *.yaml, *.yml and *.json in the order of their names; it\n"
 "may have none of them only beside --defaults.\n"
 "\n"

@@ -376,6 +376,8 @@ int merge_manifests(const struct manifests *manifests,
 void free_manifests(struct manifests *manifests);
 void select_manifests(struct selection *selection,
 		      const struct kapf_configuration *config);
+bool have_outdated(const struct kapf_configuration *before,
+		   const struct kapf_configuration *after);
 
 /* objects.c */
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <json-c/json.h>
 
 #include "kapfctl.h"
 
@@ -245,4 +246,63 @@ void select_manifests(struct selection *selection,
 		if (config->schemas[i].meta.file)
 			select_object(selection, SCHEMA,
 				      config->schemas[i].name);
+}
+
+/* Was the manifest made from an object that has changed since? */
+static bool is_outdated(const char *kind, const char *name,
+			const struct kapf_meta *meta, uint64_t present)
+{
+	struct json_object *metadata, *value;
+	const char *given;
+	char version[24];
+
+	if (!json_object_object_get_ex(meta->object, "metadata", &metadata) ||
+	    !json_object_object_get_ex(metadata, "resourceVersion", &value) ||
+	    !value)
+		return false;
+	given = json_object_get_string(value);
+	snprintf(version, sizeof(version), "%ju", (uintmax_t)present);
+	if (!*given || !strcmp(given, version))
+		return false;
+	complain("%s:%u: %s \"%s\": metadata.resourceVersion: \"%.32s\" is not \"%s\": %s",
+		 meta->file, kapf_meta_line(meta, "metadata.resourceVersion"),
+		 kind, name, given, version,
+		 "the object has changed; get it and edit it anew, or leave this out to overwrite it");
+	return true;
+}
+
+/**
+ * have_outdated() - complain of manifests of objects that have changed since
+ * @before: the configuration as it is
+ * @after: the same with the manifests merged into it
+ *
+ * A manifest says by metadata.resourceVersion which object it was made from.  That
+ * of an object which is not there any more tells nothing, as for kubectl.
+ *
+ * Return: are there any?
+ */
+bool have_outdated(const struct kapf_configuration *before,
+		   const struct kapf_configuration *after)
+{
+	bool have = false;
+	size_t i;
+
+	for (i = 0; i < after->nr_levels; i++) {
+		const struct kapf_priority_level *new = &after->levels[i];
+		const struct kapf_priority_level *old =
+			kapf_config_level(before, new->name);
+
+		have |= old && is_outdated("PriorityLevelConfiguration",
+					   new->name, &new->meta,
+					   old->resource_version);
+	}
+	for (i = 0; i < after->nr_schemas; i++) {
+		const struct kapf_flow_schema *new = &after->schemas[i];
+		const struct kapf_flow_schema *old =
+			kapf_config_schema(before, new->name);
+
+		have |= old && is_outdated("FlowSchema", new->name, &new->meta,
+					   old->resource_version);
+	}
+	return have;
 }

@@ -2,12 +2,8 @@
 /*
  * kapfctl replace: objects become what manifests say, and nothing else.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <json-c/json.h>
 
-#include "inspect.h"
 #include "kapfctl.h"
 
 /**
@@ -19,46 +15,6 @@ struct job {
 	struct change change;
 	struct manifests manifests;
 };
-
-/* Was the manifest made from an object that has changed since? */
-static bool is_outdated(const char *kind, const char *name,
-			const struct kapf_meta *meta, uint64_t present)
-{
-	struct json_object *metadata, *value;
-	const char *given;
-	char version[24];
-
-	if (!json_object_object_get_ex(meta->object, "metadata", &metadata) ||
-	    !json_object_object_get_ex(metadata, "resourceVersion", &value) ||
-	    !value)
-		return false;
-	given = json_object_get_string(value);
-	snprintf(version, sizeof(version), "%ju", (uintmax_t)present);
-	if (!*given || !strcmp(given, version))
-		return false;
-	complain("%s:%u: %s \"%s\": metadata.resourceVersion: \"%.32s\" is not \"%s\": %s",
-		 meta->file, kapf_meta_line(meta, "metadata.resourceVersion"),
-		 kind, name, given, version,
-		 "the object has changed; get it and edit it anew");
-	return true;
-}
-
-static bool have_outdated(const struct kapf_configuration *after)
-{
-	bool have = false;
-	size_t i;
-
-	for (i = 0; i < after->nr_levels; i++)
-		have |= is_outdated("PriorityLevelConfiguration",
-				    after->levels[i].name,
-				    &after->levels[i].meta,
-				    after->levels[i].resource_version);
-	for (i = 0; i < after->nr_schemas; i++)
-		have |= is_outdated("FlowSchema", after->schemas[i].name,
-				    &after->schemas[i].meta,
-				    after->schemas[i].resource_version);
-	return have;
-}
 
 static int edit(struct change *change, const struct kapf_configuration *before,
 		struct kapf_configuration *after)
@@ -74,7 +30,7 @@ static int edit(struct change *change, const struct kapf_configuration *before,
 	free(selection.all);
 	if (missing)
 		complain("nothing has been replaced: apply creates what is not there");
-	return missing || have_outdated(after) ? -1 : 0;
+	return missing || have_outdated(before, after) ? -1 : 0;
 }
 
 static void report(struct change *change,
