@@ -380,10 +380,18 @@ annotated() {
 			-e 's/nominalConcurrencyShares: .*/nominalConcurrencyShares: 7/'
 }
 
+fate='is a default object and not annotated apf.kubernetes.io/autoupdate-spec: "false": its spec will be reset by maintain or apply --defaults'
 annotated fs/probes true >"$tmp/in"
 run kapfctl apply -f -
+exits "a default object may be changed" 0
+says "with a warning" err "kapfctl: warning: stdin:1: FlowSchema \"probes\" $fate"
 annotated pl/workload-low true >"$tmp/in"
 run kapfctl apply -f -
+says "a level, too" err "kapfctl: warning: stdin:1: PriorityLevelConfiguration \"workload-low\" $fate"
+annotated fs/probes true | sed 's/^metadata:/&\n  labels: {a: b}/' >"$tmp/in"
+run kapfctl apply -f -
+prints "a label of it is none of the spec" "$schema/probes configured"
+empty "and needs no warning" err
 run kapfctl maintain
 prints "what may be set right is" "$level/workload-low configured
 $schema/probes configured"
@@ -391,8 +399,10 @@ run kapfctl diff --defaults
 exits "to the defaults" 0
 annotated fs/probes false >"$tmp/in"
 run kapfctl apply -f -
+empty "what is its owner's is changed without a warning" err
 annotated pl/workload-low false >"$tmp/in"
 run kapfctl apply -f -
+empty "a level likewise" err
 run kapfctl maintain
 empty "what may not stays" out
 run kapfctl get fs probes
@@ -420,6 +430,7 @@ kapfctl delete fs/probes pl/workload-low >"$tmp/out" 2>&1
 	>"$tmp/in"
 run kapfctl apply -f -
 exits "default objects with other specs" 0
+says "of which it warns" err "FlowSchema \"probes\" $fate"
 run kapfctl maintain
 prints "that have never been changed become the default ones" \
 	"$level/workload-low configured

@@ -184,6 +184,7 @@ static void report(struct change *change,
 	}
 	report_objects(job, before, after);
 	warn_of_missing_levels(change, after);
+	warn_of_resets(before, after);
 	if (change->offline)
 		complain("no device: compared with a new instance, %s",
 			 "which has only the mandatory objects");
@@ -357,10 +358,14 @@ const struct command apply_command = {
 "\n"
 "Merges FlowSchemas and PriorityLevelConfigurations into the configuration,\n"
 "whole or not at all.  Says which levels gain and lose seats, and warns of\n"
-"FlowSchemas whose level does not exist.  The spec of an object becomes that of\n"
-"the manifest; labels and annotations that the manifest does not mention stay.\n"
-"An object whose manifest has a metadata.resourceVersion, as what kapfctl get\n"
-"prints, must not have changed since, if it is there; else nothing is changed.\n"
+"FlowSchemas whose level does not exist, and of changes to default objects that\n"
+"kapfctl maintain or --defaults would reset.\n"
+"\n"
+"The spec of an object becomes that of the manifest; labels and annotations that\n"
+"the manifest does not mention stay.  An object whose manifest has a\n"
+"metadata.resourceVersion, as what kapfctl get prints, must not have changed\n"
+"since, if it is there; else nothing is changed.\n"
+"\n"
 "Of a directory, takes *.yaml, *.yml and *.json in the order of their names; it\n"
 "may have none of them only beside --defaults.\n"
 "\n"

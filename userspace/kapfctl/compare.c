@@ -13,26 +13,46 @@ static bool same_meta(const struct kapf_meta *a, const struct kapf_meta *b)
 	       json_object_equal(a->labels, b->labels);
 }
 
-static bool same_level(const struct kapf_priority_level *a,
-		       const struct kapf_priority_level *b)
+/**
+ * same_level_spec() - are the specs of two levels the same?
+ * @a: the one
+ * @b: the other
+ */
+bool same_level_spec(const struct kapf_priority_level *a,
+		     const struct kapf_priority_level *b)
 {
 	return a->type == b->type &&
 	       a->nominal_shares == b->nominal_shares &&
 	       a->lendable_percent == b->lendable_percent &&
 	       a->borrowing_limit_percent == b->borrowing_limit_percent &&
 	       a->queues == b->queues && a->hand_size == b->hand_size &&
-	       a->queue_length_limit == b->queue_length_limit &&
-	       same_meta(&a->meta, &b->meta);
+	       a->queue_length_limit == b->queue_length_limit;
+}
+
+static bool same_level(const struct kapf_priority_level *a,
+		       const struct kapf_priority_level *b)
+{
+	return same_level_spec(a, b) && same_meta(&a->meta, &b->meta);
+}
+
+/**
+ * same_schema_spec() - are the specs of two schemas the same?
+ * @a: the one
+ * @b: the other
+ */
+bool same_schema_spec(const struct kapf_flow_schema *a,
+		      const struct kapf_flow_schema *b)
+{
+	return a->precedence == b->precedence &&
+	       a->distinguisher == b->distinguisher &&
+	       !strcmp(a->level, b->level) &&
+	       !strcmp(a->rules_json, b->rules_json);
 }
 
 static bool same_schema(const struct kapf_flow_schema *a,
 			const struct kapf_flow_schema *b)
 {
-	return a->precedence == b->precedence &&
-	       a->distinguisher == b->distinguisher &&
-	       !strcmp(a->level, b->level) &&
-	       !strcmp(a->rules_json, b->rules_json) &&
-	       same_meta(&a->meta, &b->meta);
+	return same_schema_spec(a, b) && same_meta(&a->meta, &b->meta);
 }
 
 /**

@@ -171,6 +171,10 @@ enum change_kind {
 	CONFIGURED,
 };
 
+bool same_level_spec(const struct kapf_priority_level *a,
+		     const struct kapf_priority_level *b);
+bool same_schema_spec(const struct kapf_flow_schema *a,
+		      const struct kapf_flow_schema *b);
 enum change_kind level_change(const struct kapf_configuration *before,
 			      const struct kapf_priority_level *level);
 enum change_kind schema_change(const struct kapf_configuration *before,
@@ -230,6 +234,8 @@ void report_seats(const struct change *change,
 		  const struct kapf_configuration *after);
 void warn_of_missing_levels(const struct change *change,
 			    const struct kapf_configuration *after);
+void warn_of_resets(const struct kapf_configuration *before,
+		    const struct kapf_configuration *after);
 
 /* difference.c */
 struct json_object;

@@ -48,6 +48,7 @@ static void report(struct change *change,
 			      selection.all[i].name, "replaced");
 	free(selection.all);
 	warn_of_missing_levels(change, after);
+	warn_of_resets(before, after);
 }
 
 static const struct option options[] = {

@@ -217,3 +217,53 @@ void warn_of_missing_levels(const struct change *change,
 	}
 	kapf_config_free(defaults);
 }
+
+static void warn_of_reset(const char *kind, const char *name,
+			  const struct kapf_meta *meta)
+{
+	if (kapf_is_mandatory(name) || !kapf_meta_autoupdate(meta))
+		return;
+	complain("warning: %s:%u: %s \"%s\" is a default object and %s: %s",
+		 meta->file, meta->line, kind, name,
+		 "not annotated apf.kubernetes.io/autoupdate-spec: \"false\"",
+		 "its spec will be reset by maintain or apply --defaults");
+}
+
+/**
+ * warn_of_resets() - warn of specs of manifests that will not last, as those of
+ *	default objects whose annotation leaves them to Kubernetes
+ * @before: the configuration before
+ * @after: the configuration after
+ */
+void warn_of_resets(const struct kapf_configuration *before,
+		    const struct kapf_configuration *after)
+{
+	struct kapf_configuration *defaults = default_config();
+	size_t i;
+
+	for (i = 0; i < after->nr_levels; i++) {
+		const struct kapf_priority_level *new = &after->levels[i];
+		const struct kapf_priority_level *theirs =
+			kapf_config_level(defaults, new->name);
+		const struct kapf_priority_level *old =
+			kapf_config_level(before, new->name);
+
+		if (new->meta.file && theirs && !same_level_spec(new, theirs) &&
+		    (!old || !same_level_spec(new, old)))
+			warn_of_reset("PriorityLevelConfiguration", new->name,
+				      &new->meta);
+	}
+	for (i = 0; i < after->nr_schemas; i++) {
+		const struct kapf_flow_schema *new = &after->schemas[i];
+		const struct kapf_flow_schema *theirs =
+			kapf_config_schema(defaults, new->name);
+		const struct kapf_flow_schema *old =
+			kapf_config_schema(before, new->name);
+
+		if (new->meta.file && theirs &&
+		    !same_schema_spec(new, theirs) &&
+		    (!old || !same_schema_spec(new, old)))
+			warn_of_reset("FlowSchema", new->name, &new->meta);
+	}
+	kapf_config_free(defaults);
+}

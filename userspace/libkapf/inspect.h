@@ -116,6 +116,7 @@ const char *kapf_quote(char *buffer, size_t size, const char *text);
 
 /* meta.c */
 unsigned int kapf_meta_line(const struct kapf_meta *meta, const char *path);
+int kapf_meta_autoupdate(const struct kapf_meta *meta);
 
 /* rules.c */
 const struct kapf_subject *

@@ -218,7 +218,6 @@ int kapf_meta_read(const struct kapf_node *object, struct kapf_meta *meta);
 bool kapf_meta_preserves_zero(const struct kapf_node *object);
 int kapf_meta_json(const struct kapf_meta *meta, char **json);
 int kapf_meta_parse(const char *json, size_t len, struct kapf_meta *meta);
-int kapf_meta_autoupdate(const struct kapf_meta *meta);
 int kapf_meta_set_autoupdate(struct kapf_meta *meta, bool flag);
 void kapf_meta_destroy(struct kapf_meta *meta);
 int kapf_json_parse(const char *json, size_t len, struct json_object **tree);
