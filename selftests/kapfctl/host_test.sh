@@ -150,7 +150,7 @@ refuses_to_run 'nothing to diff' diff
 refuses_to_run 'files are named by -f' diff some.yaml
 refuses_to_run "unrecognized option '--dry-run'" diff --defaults --dry-run
 refuses_to_run '"now" is too much' maintain now
-for period in '' m 0 0s 25h 1441m 86401 1d -1s 1.5m 99999999999999999999; do
+for period in '' m 0 0s 5 90 25h 1441m 86401 86401s 1d -1s 1.5m 99999999999999999999; do
 	refuses_to_run "--every \"$period\" is not accepted: must be 1s to 24h" \
 		maintain --every="$period"
 done
@@ -257,6 +257,10 @@ done
 run "$kapfctl" --device "$tmp/none" diff --defaults
 exits "without a device there is no difference to be found" 2
 empty "and none is printed" out
+run env -C "$tmp" "$(realpath "$kapfctl")" --device "$tmp/none" report -o -
+exits "a report has versions without a device" 1
+says "to standard output by -" out '"kapfctl":'
+passes "which is no file" not [ -e "$tmp/-" ]
 run "$kapfctl" status --device /dev/null
 exits "another device is refused" 1
 says "says what it is not" err "kapfctl: /dev/null: not a node of kapf"

@@ -464,7 +464,7 @@ static int report_main(int argc, char **argv)
 	if (optind < argc)
 		return usage_error(&report_command, "\"%s\" is too much",
 				   argv[optind]);
-	if (file && !freopen(file, "w", stdout)) {
+	if (file && strcmp(file, "-") && !freopen(file, "w", stdout)) {
 		complain("%s: %s", file, strerror(errno));
 		return REFUSED;
 	}
@@ -509,7 +509,7 @@ const struct command report_command = {
 "the paths of requests.  What stays: verbs, API groups, resources, paths in\n"
 "rules, process and user numbers.  Look through it before it is sent.\n"
 "\n"
-"  -o, --output FILE    default: standard output\n",
+"  -o, --output FILE    default: -, standard output\n",
 	.brief = "o:",
 	.options = report_options,
 	.main = report_main,

@@ -47,14 +47,14 @@ static void report(struct change *change,
 	fflush(stdout);
 }
 
-/* 90, 90s, 5m or 2h */
+/* 90s, 5m or 2h */
 static unsigned int parse_period(const char *value)
 {
 	static const struct {
 		const char *unit;
 		unsigned long seconds;
 	} units[] = {
-		{ "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 },
+		{ "s", 1 }, { "m", 60 }, { "h", 3600 },
 	};
 	unsigned long number;
 	char *end;
