@@ -211,8 +211,10 @@ for path in healthz ''; do
 	refuses_to_run "--path \"$path\" is not accepted: must be a path that begins with /" \
 		classify --user a --verb get --path "$path"
 done
-for resource in '' / pods/ /log pods/log/x; do
-	refuses_to_run "--resource \"$resource\" is not accepted: must be RESOURCE or RESOURCE/SUBRESOURCE" \
+refuses_to_run '"deployments.apps" has an API group, so that --api-group "batch" is too much' \
+	classify --user a --verb get --resource deployments.apps --api-group batch
+for resource in '' / pods/ /log pods/log/x pods. .apps pods./log; do
+	refuses_to_run "--resource \"$resource\" is not accepted: must be RESOURCE[.GROUP][/SUBRESOURCE]" \
 		classify --user a --verb get --resource "$resource"
 done
 refuses_to_run '--user "" is not accepted: must be a name' classify \
@@ -454,6 +456,18 @@ FlowHash: 0xa78535b7e710644b' \
 classify 'FlowSchema: cilium-pods' -f "$manifests/cilium-pods-v1.yaml" \
 	--user system:serviceaccount:d8-cni-cilium:agent --verb list \
 	--api-group cilium.io --resource ciliumendpoints
+# The group as kubectl has it
+for resource in ciliumendpoints.cilium.io ciliumendpoints.v2.cilium.io \
+	ciliumendpoints.cilium.io/status; do
+	classify 'FlowSchema: cilium-pods' -f "$manifests/cilium-pods-v1.yaml" \
+		--user system:serviceaccount:d8-cni-cilium:agent --verb list \
+		--resource $resource
+done
+for resource in leases.coordination.k8s.io leases.v1.coordination.k8s.io; do
+	classify 'FlowSchema: system-leader-election' --defaults \
+		--user system:kube-controller-manager --verb update \
+		--resource $resource -n kube-system --name x
+done
 classify 'FlowSchema: ocr-pipeline
 PriorityLevel: ocr-batch
 FlowHash: 0xa9e0c9eeda0ce9d2

@@ -303,12 +303,13 @@ static int check_verb(const struct typed *typed)
 			  request->path ? methods : verbs);
 }
 
+/* Of RESOURCE[.GROUP][/SUBRESOURCE], is each part that is begun there? */
 static bool is_resource(const char *text)
 {
-	const char *slash = strchr(text, '/');
+	size_t len = strcspn(text, "/");
 
-	return *text && slash != text &&
-	       (!slash || (slash[1] && !strchr(slash + 1, '/')));
+	return len && *text != '.' && text[len - 1] != '.' &&
+	       (!text[len] || (text[len + 1] && !strchr(text + len + 1, '/')));
 }
 
 static int check_described(const struct typed *typed)
@@ -329,7 +330,7 @@ static int check_described(const struct typed *typed)
 				    "a path that begins with /");
 	if (request->resource && !is_resource(request->resource))
 		return refuse_value(typed, "resource", request->resource,
-				    "RESOURCE or RESOURCE/SUBRESOURCE");
+				    "RESOURCE[.GROUP][/SUBRESOURCE]");
 	return check_verb(typed);
 }
 
@@ -354,23 +355,52 @@ static void fill(struct kapf_http_request *request)
 	request->list.is_valid = true;
 }
 
-static int complete_described(struct typed *typed)
+/* For kubectl it may be VERSION.GROUP; no FlowSchema asks for the version. */
+static const char *without_version(const char *group)
 {
-	struct kapf_http_request *request = &typed->request;
-	char *slash;
+	const char *dot = strchr(group, '.');
 
-	if (check_described(typed) != DONE)
-		return USAGE;
-	request->is_resource = request->resource;
-	slash = request->resource ? strchr(request->resource, '/') : NULL;
+	return dot && group[0] == 'v' && group[1] >= '0' && group[1] <= '9' ?
+		dot + 1 : group;
+}
+
+/* Take group and subresource off the resource. */
+static int split_resource(const struct typed *typed,
+			  struct kapf_http_request *request)
+{
+	char *slash = strchr(request->resource, '/'), *dot;
+
 	if (slash && request->subresource)
 		return usage_error(typed->command,
 				   "\"%s\" has a subresource, so that --subresource \"%s\" is too much",
 				   request->resource, request->subresource);
+	dot = strchr(request->resource, '.');
+	if (slash && dot > slash)
+		dot = NULL;
+	if (dot && request->api_group)
+		return usage_error(typed->command,
+				   "\"%s\" has an API group, so that --api-group \"%s\" is too much",
+				   request->resource, request->api_group);
 	if (slash) {
 		*slash = '\0';
 		request->subresource = slash + 1;
 	}
+	if (dot) {
+		*dot = '\0';
+		request->api_group = without_version(dot + 1);
+	}
+	return DONE;
+}
+
+static int complete_described(struct typed *typed)
+{
+	struct kapf_http_request *request = &typed->request;
+
+	if (check_described(typed) != DONE)
+		return USAGE;
+	request->is_resource = request->resource;
+	if (request->resource && split_resource(typed, request) != DONE)
+		return USAGE;
 	fill(request);
 	return DONE;
 }

@@ -475,12 +475,13 @@ struct inquiry {
 };
 
 extern const struct option inquiry_options[];
-#define INQUIRY_BRIEF "f:"
+#define INQUIRY_BRIEF "f:n:"
 
 #define INQUIRY_SYNOPSIS \
 "REQUEST:   --url URL [--method METHOD]\n" \
-"           --verb VERB --resource RESOURCE[/SUBRESOURCE] [--api-group GROUP]\n" \
-"               [--subresource NAME] [--namespace NAMESPACE] [--name NAME]\n" \
+"           --verb VERB --resource RESOURCE[.GROUP][/SUBRESOURCE]\n" \
+"               [--api-group GROUP] [--subresource NAME]\n" \
+"               [-n|--namespace NAMESPACE] [--name NAME]\n" \
 "           --verb METHOD --path PATH\n" \
 "WHO:       --user USER [--group GROUP]... [--tenant NAME]\n" \
 "           --as USER [--as-group GROUP]... [--tenant NAME]\n" \
@@ -495,7 +496,8 @@ extern const struct option inquiry_options[];
 "                       get, head, post, put, patch, delete, options, connect or\n" \
 "                       trace\n" \
 "      --api-group GROUP\n" \
-"                       of the resource; default: the core group\n" \
+"                       of the resource, as in --resource deployments.apps;\n" \
+"                       default: the core group\n" \
 "      --user USER      who makes it.  A user in neither of the groups\n" \
 "                       system:authenticated and system:unauthenticated is put\n" \
 "                       into the former, as authenticators do; system:anonymous\n" \
