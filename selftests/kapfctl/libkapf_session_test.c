@@ -5,6 +5,8 @@
  */
 #include "kapf_test.h"
 
+#include <grp.h>
+
 #include <libkapf.h>
 
 #define MSEC NSEC_PER_MSEC
@@ -636,6 +638,32 @@ TEST(tenants_have_groups_of_their_own)
 	close(control);
 }
 
+/* As a user who is in no group; in another process, to which it may happen. */
+static void open_as_stranger(void)
+{
+	static const char reason[] =
+		"/dev/kapf0: no permission to open it: must be in the group kapf, as installed, or root";
+	struct kapf_session *session;
+	struct kapf_error err;
+
+	if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+		_exit(1);
+	if (open_server(&session, NULL, "a", 1, &err) != -EACCES)
+		_exit(2);
+	_exit(strcmp(reason, err.text) ? 3 : 0);
+}
+
+TEST(opening_says_who_may)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child)
+		open_as_stranger();
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
 TEST(opening_says_why_it_fails)
 {
 	struct kapf_session *session;
@@ -643,7 +671,10 @@ TEST(opening_says_why_it_fails)
 	char name[100];
 
 	EXPECT_EQ(-ENOENT, open_server(&session, "/dev/none", "a", 1, &err));
-	EXPECT_STREQ("/dev/none: No such file or directory", err.text);
+	EXPECT_STREQ("/dev/none is not there: is the module kapf loaded?",
+		     err.text);
+	EXPECT_EQ(-EISDIR, open_server(&session, "/", "a", 1, &err));
+	EXPECT_STREQ("/: Is a directory", err.text);
 	EXPECT_EQ(-ENOTTY, open_server(&session, "/dev/null", "a", 1, &err));
 	EXPECT_NE(NULL, strstr(err.text, "not a node of kapf"));
 

@@ -32,6 +32,20 @@ int kapf_get_info(int fd, struct kapf_info *info, struct kapf_error *err)
 	return 0;
 }
 
+/* Say why a node cannot be opened. */
+static void refuse_open(int ret, const char *node, struct kapf_error *err)
+{
+	if (ret == -ENOENT || ret == -ENXIO || ret == -ENODEV)
+		kapf_error_set(err, "%s is not there: is the module kapf loaded?",
+			       node);
+	else if (ret == -EACCES || ret == -EPERM)
+		kapf_error_set(err,
+			       "%s: no permission to open it: must be in the group kapf, as installed, or root",
+			       node);
+	else
+		kapf_error_set(err, "%s: %s", node, strerror(-ret));
+}
+
 /* Say why KAPF_ATTACH failed. */
 static void refuse_attach(int ret, const struct kapf_server *server,
 			  unsigned int slots, const struct kapf_info *info,
@@ -131,7 +145,7 @@ int kapf_session_open(struct kapf_session **session,
 	fresh->fd = open(node, O_RDWR | O_CLOEXEC);
 	if (fresh->fd < 0) {
 		ret = -errno;
-		kapf_error_set(err, "%s: %s", node, strerror(-ret));
+		refuse_open(ret, node, err);
 		goto free;
 	}
 	ret = attach_node(fresh->fd, server, &slots, err);
