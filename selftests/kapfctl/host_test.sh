@@ -61,17 +61,19 @@ for command in apply lint diff replace delete get describe maintain mode classif
 	completion; do
 	says "--help names $command" out "$command"
 done
+passes "--help is not wide" not grep -qE '.{83}' "$tmp/out"
 run "$kapfctl" --version
 exits "--version is done" 0
 says "--version names the interface" out "interface 1"
 for command in apply lint diff replace delete get describe maintain mode classify \
-	explain dump status odds tradeoff sessions evict top why-slow report \
+	explain dump status odds tradeoff sessions evict top metrics why-slow report \
 	completion; do
 	run "$kapfctl" "$command" --help
 	exits "$command --help is done" 0
 	says "$command --help shows usage" out "usage: kapfctl $command"
 	says "$command --help shows --device" out "--device PATH"
 	empty "$command --help says nothing on stderr" err
+	passes "$command --help is not wide" not grep -qE '.{83}' "$tmp/out"
 	case $command in
 	diff | maintain | metrics | completion)
 		lacks "$command has no -o" out "-o, --output"
