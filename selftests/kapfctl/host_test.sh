@@ -83,6 +83,19 @@ for command in apply lint diff replace delete get describe maintain mode classif
 	esac
 done
 
+# As kubectl has them
+for words in "help:--help" "help apply:apply --help" "version:--version"; do
+	# shellcheck disable=SC2086
+	"$kapfctl" ${words#*:} >"$tmp/expected"
+	# shellcheck disable=SC2086
+	run "$kapfctl" ${words%:*}
+	exits "${words%:*}" 0
+	passes "is ${words#*:}" cmp -s "$tmp/expected" "$tmp/out"
+done
+refuses_to_run 'there is no command "frobnicate"' help frobnicate
+refuses_to_run '"get" is too much' help apply get
+refuses_to_run '"now" is too much' version now
+
 for program in kapf-demo kapf-demo-server kapf-demo-agents \
 	kapf-demo-heartbeats kapf-demo-report; do
 	run timeout 10 "$(dirname "$kapfctl")/$program" --help

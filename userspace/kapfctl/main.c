@@ -49,8 +49,8 @@ static const struct command program = {
 	.name = "",
 	.help =
 "usage: kapfctl [--device PATH] COMMAND [ARGUMENT]...\n"
-"       kapfctl COMMAND --help\n"
-"       kapfctl --version\n"
+"       kapfctl COMMAND --help, or kapfctl help [COMMAND]\n"
+"       kapfctl --version, or kapfctl version\n"
 "\n"
 "Configures kapf, Kubernetes API Priority and Fairness in the kernel, and looks\n"
 "into it.  Exit status: 0 done, 1 refused, 2 wrongly typed; but see diff.  What\n"
@@ -257,18 +257,57 @@ unsigned int number_option(const struct command *command, const char *name,
 			 name, value, least, most));
 }
 
-static int run(int argc, char **argv)
+static int print_version(void)
+{
+	printf("kapfctl %s, interface %d\n", KAPF_VERSION, KAPF_ABI);
+	return DONE;
+}
+
+static const struct command *find_command(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < NR_COMMANDS; i++) {
-		if (strcmp(commands[i]->name, argv[0]))
-			continue;
-		argv[0] = "kapfctl";
-		optind = 0; /* start anew */
-		return commands[i]->main(argc, argv);
-	}
-	return usage_error(&program, "there is no command \"%s\"", argv[0]);
+	for (i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static int no_command(const char *name)
+{
+	return usage_error(&program, "there is no command \"%s\"", name);
+}
+
+/* kapfctl help [COMMAND] and kapfctl version, as kubectl has them */
+static int run_word(int argc, char **argv)
+{
+	bool is_help = !strcmp(argv[0], "help");
+	const struct command *command = &program;
+
+	if (!is_help && strcmp(argv[0], "version"))
+		return no_command(argv[0]);
+	if (argc > 1 + is_help)
+		return usage_error(&program, "\"%s\" is too much",
+				   argv[1 + is_help]);
+	if (!is_help)
+		return print_version();
+	if (argc > 1)
+		command = find_command(argv[1]);
+	if (!command)
+		return no_command(argv[1]);
+	print_help(command);
+	return DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct command *command = find_command(argv[0]);
+
+	if (!command)
+		return run_word(argc, argv);
+	argv[0] = "kapfctl";
+	optind = 0; /* start anew */
+	return command->main(argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -276,10 +315,8 @@ int main(int argc, char **argv)
 	int status;
 
 	argv[0] = "kapfctl";
-	if (next_option(&program, argc, argv) == 'V') {
-		printf("kapfctl %s, interface %d\n", KAPF_VERSION, KAPF_ABI);
-		return DONE;
-	}
+	if (next_option(&program, argc, argv) == 'V')
+		return print_version();
 	if (optind == argc)
 		return usage_error(&program, "a command is missing");
 	status = run(argc - optind, argv + optind);
