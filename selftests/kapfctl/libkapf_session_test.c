@@ -642,7 +642,7 @@ TEST(tenants_have_groups_of_their_own)
 static void open_as_stranger(void)
 {
 	static const char reason[] =
-		"/dev/kapf0: no permission to open it: must be in the group kapf, as installed, or root";
+		"no permission to open it: must be in the group kapf, as installed, or root";
 	struct kapf_session *session;
 	struct kapf_error err;
 
@@ -650,7 +650,7 @@ static void open_as_stranger(void)
 		_exit(1);
 	if (open_server(&session, NULL, "a", 1, &err) != -EACCES)
 		_exit(2);
-	_exit(strcmp(reason, err.text) ? 3 : 0);
+	_exit(strstr(err.text, reason) ? 0 : 3);
 }
 
 TEST(opening_says_who_may)

@@ -183,9 +183,9 @@ const struct command status_command = {
 "With -o, an object: mode, budget_seats, max_requests_inflight,\n"
 "max_mutating_requests_inflight, adjustment_period_ms, seats_in_use,\n"
 "exempt_seats_in_use, passing_requests (executing without seats),\n"
-"waiting_requests, waiting_seats, generation and servers, a list of server, tenant (null: none), session, pid, uid, slots, seats_in_use,\n"
-"executing_requests, waiting_requests, lingering_requests and attached_at\n"
-"(RFC 3339).\n",
+"waiting_requests, waiting_seats, generation and servers, a list of server, tenant\n"
+"(null: none), session, pid, uid, slots, seats_in_use, executing_requests,\n"
+"waiting_requests, lingering_requests and attached_at (RFC 3339).\n",
 	.formats = "json",
 	.main = status_main,
 };
