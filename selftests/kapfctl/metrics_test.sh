@@ -189,6 +189,30 @@ run kapfctl metrics --listen "${address%/metrics}"
 exits "an address in use" 1
 says "is named" err "cannot listen at ${address%/metrics}: Address already in use"
 
+# Whoever is slow does not hold up the others
+
+port=${url%/metrics}
+port=${port##*:}
+mkfifo "$tmp/idle"
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		nc 127.0.0.1 "$port" <"$tmp/idle" >"$tmp/silence" 2>&1 3>&- \
+			4>&- &
+	done
+done
+exec 5>"$tmp/idle"
+sleep 1
+run timeout 10 wget -qO "$tmp/got" "$url"
+exits "beside 120 connections that say nothing" 0
+exec 5>&-
+{
+	printf 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+	printf 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+	sleep 1
+} | nc 127.0.0.1 "$port" >"$tmp/both"
+passes "two requests of one connection" \
+	[ "$(grep -c '^HTTP/1.1 200' "$tmp/both")" = 2 ]
+
 # What goes and comes back under the same name
 
 kapfctl delete fs busy >"$tmp/out"

@@ -11,18 +11,87 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <microhttpd.h>
 
 #include "metrics.h"
 
-/* Who reads slowly, or not at all, shall not hold up the others for long. */
-#define MAX_CONNECTIONS 32
+/*
+ * Who is slow, or says nothing, shall not hold up the others: the connection that
+ * was made first gives way when there are too many.  The library would let the
+ * newest wait instead, so its limit is the greater.
+ */
+#define MAX_VISITORS 64
+#define MAX_CONNECTIONS 128
 #define TIMEOUT_S 30
 
 #define TEXT "text/plain; charset=utf-8"
 #define METRICS "text/plain; version=0.0.4; charset=utf-8"
+
+/**
+ * struct visitor - a connection
+ * @link: among those that are welcome, the first of which came first
+ * @fd: its socket
+ * @is_welcome: it has not had to give way
+ */
+struct visitor {
+	TAILQ_ENTRY(visitor) link;
+	int fd;
+	bool is_welcome;
+};
+
+/* Of the one thread that the library has. */
+static TAILQ_HEAD(visitor_list, visitor) visitors = TAILQ_HEAD_INITIALIZER(visitors);
+static unsigned int nr_visitors;
+
+static void send_away(struct visitor *visitor)
+{
+	TAILQ_REMOVE(&visitors, visitor, link);
+	visitor->is_welcome = false;
+	nr_visitors--;
+}
+
+/* The library closes what it finds shut down. */
+static void welcome(struct visitor *visitor)
+{
+	struct visitor *first = TAILQ_FIRST(&visitors);
+
+	if (nr_visitors == MAX_VISITORS) {
+		send_away(first);
+		shutdown(first->fd, SHUT_RDWR);
+	}
+	TAILQ_INSERT_TAIL(&visitors, visitor, link);
+	visitor->is_welcome = true;
+	nr_visitors++;
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+	const enum MHD_ConnectionInfoType what =
+		MHD_CONNECTION_INFO_CONNECTION_FD;
+
+	return MHD_get_connection_info(connection, what)->connect_fd;
+}
+
+static void visit(void *data, struct MHD_Connection *connection, void **context,
+		  enum MHD_ConnectionNotificationCode code)
+{
+	struct visitor *visitor = *context;
+
+	(void)data;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		visitor = need(calloc(1, sizeof(*visitor)));
+		visitor->fd = socket_of(connection);
+		welcome(visitor);
+		*context = visitor;
+	} else {
+		if (visitor->is_welcome)
+			send_away(visitor);
+		free(visitor);
+	}
+}
 
 static enum MHD_Result reply(struct MHD_Connection *connection,
 			     unsigned int status, const char *type,
@@ -78,10 +147,17 @@ static enum MHD_Result answer(void *data, struct MHD_Connection *connection,
 			      const char *version, const char *upload,
 			      size_t *upload_len, void **request)
 {
+	static char begun;
 	char *text;
 	size_t len;
 
-	(void)data, (void)version, (void)upload, (void)upload_len, (void)request;
+	(void)data, (void)version, (void)upload;
+	/* A reply to less than the whole request would end the connection. */
+	if (!*request || *upload_len) {
+		*request = &begun;
+		*upload_len = 0;
+		return MHD_YES;
+	}
 	if (strcmp(method, MHD_HTTP_METHOD_GET) &&
 	    strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
@@ -134,11 +210,13 @@ int serve_metrics(int listener)
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
-	daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD |
-				  MHD_USE_ERROR_LOG, 0, NULL, NULL, answer,
-				  NULL, MHD_OPTION_LISTEN_SOCKET, listener,
+	/* Without its log, which says what is wrong with requests. */
+	daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL,
+				  answer, NULL,
+				  MHD_OPTION_LISTEN_SOCKET, listener,
 				  MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
 				  MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
+				  MHD_OPTION_NOTIFY_CONNECTION, visit, NULL,
 				  MHD_OPTION_END);
 	if (!daemon) {
 		complain("cannot serve HTTP: %s", strerror(errno));
