@@ -69,7 +69,8 @@ int open_control(int flags)
 {
 	int fd;
 
-	fd = open(control_node, flags | O_CLOEXEC);
+	/* Somebody else's FIFO would make it wait. */
+	fd = open(control_node, flags | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
 		if (is_missing(errno))
 			complain("%s is not there: is the module kapf loaded?",

@@ -26,9 +26,10 @@ static int read_stream(struct manifests *manifests, const char *name, FILE *in)
 		text = need(realloc(text, len + CHUNK));
 		got = fread(text + len, 1, CHUNK, in);
 		len += got;
-	} while (got);
-	if (ferror(in)) {
-		complain("%s: %s", name, strerror(errno));
+	} while (got && len <= KAPF_MAX_IMAGE_BYTES);
+	if (ferror(in) || len > KAPF_MAX_IMAGE_BYTES) {
+		complain("%s: %s", name, ferror(in) ? strerror(errno) :
+			 "more than 8 MiB: no configuration is so long");
 		free(text);
 		return -1;
 	}
@@ -53,6 +54,18 @@ static int read_file(struct manifests *manifests, const char *path)
 	ret = read_stream(manifests, path, in);
 	fclose(in);
 	return ret;
+}
+
+/* Of a directory, in which somebody may have put anything. */
+static int read_regular(struct manifests *manifests, const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		complain("%s: is no regular file", path);
+		return -1;
+	}
+	return read_file(manifests, path);
 }
 
 static int is_manifest(const struct dirent *entry)
@@ -84,7 +97,7 @@ static int read_directory(struct manifests *manifests, const char *path)
 		if (asprintf(&file, "%.*s/%s", len, path,
 			     entries[i]->d_name) < 0)
 			need(NULL);
-		if (read_file(manifests, file) < 0)
+		if (read_regular(manifests, file) < 0)
 			ret = -1;
 		free(file);
 		free(entries[i]);
