@@ -93,7 +93,7 @@ any verb of nodes, nodes/status of API group "", in any namespace, and without o
 any verb of leases of API group coordination.k8s.io, in any namespace
 any verb of any path
 END
-user_schema labeled 800 exempt nobody |
+user_schema labeled 800 exempt '"a\eb"' |
 	sed 's|^    team:.*|&\n    tier: "1"\n  annotations:\n    note: "a\\tb"|' >"$tmp/in"
 kapfctl apply -f - <"$tmp/in" >"$tmp/out"
 describe fs labeled
@@ -102,7 +102,9 @@ Name: labeled
 Labels: team=labeled
  tier=1
 Annotations: note: a\x09b
+User a\x1bb:
 END
+lacks "nothing commands the terminal" out "$(printf '\033')"
 kapfctl delete fs labeled >"$tmp/out"
 describe flowschema kube-scheduler
 shows <<'END'

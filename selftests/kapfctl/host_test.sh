@@ -609,4 +609,29 @@ run sh -c '"$1" --device "$2" apply --dry-run --defaults >/dev/full' sh \
 exits "a full disk is noticed" 1
 says "and named" err "cannot write to standard output"
 
+# What comes from others
+
+escape=$(printf '\033')
+run "$kapfctl" classify --defaults --user "${escape}[31m" --verb get --path /
+exits "a user whose name commands the terminal" 0
+says "is shown all the same" out 'Distinguisher: "\x1b[31m"'
+lacks "without commanding it" out "$escape"
+run "$kapfctl" lint -f "no${escape}[31m.yaml"
+says "likewise a file" err 'no\x1b[31m.yaml: No such file'
+run timeout 20 "$kapfctl" lint -f /dev/zero
+exits "a file without end" 1
+says "is refused" err "/dev/zero: more than 8 MiB"
+mkdir "$tmp/odd"
+mkfifo "$tmp/odd/a.yaml"
+run timeout 20 "$kapfctl" lint -f "$tmp/odd"
+exits "a FIFO in a directory" 1
+says "is not read" err "a.yaml: is no regular file"
+run timeout 20 "$kapfctl" --device "$tmp/odd/a.yaml" status
+exits "a FIFO as a control node" 1
+for option in --help --version; do
+	status=0
+	"$kapfctl" $option >/dev/full 2>"$tmp/err" || status=$?
+	exits "$option on a full disk" 1
+done
+
 finish

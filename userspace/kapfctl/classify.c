@@ -4,6 +4,7 @@
  * FlowSchema, its flow, the queues that the flow may use, and the seats.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dealer.h"
@@ -41,11 +42,14 @@ static void print_seats(const struct answer *answer)
  */
 void answer_print(const struct answer *answer)
 {
+	char *distinguisher = make_printable(answer->distinguisher, "\\\"");
+
 	if (answer->is_long_running)
 		printf("LongRunning:    yes, not subject to admission; else it were:\n");
 	printf("FlowSchema:     %s\n", answer->schema->name);
 	printf("PriorityLevel:  %s\n", answer->level->name);
-	printf("Distinguisher:  \"%s\"\n", answer->distinguisher);
+	printf("Distinguisher:  \"%s\"\n", distinguisher);
+	free(distinguisher);
 	printf("FlowHash:       0x%016jx\n", (uintmax_t)answer->hash);
 	print_hand(answer);
 	print_seats(answer);

@@ -605,6 +605,7 @@ bool table_print(struct libscols_table *table);
 size_t decode(const char *text, uint32_t *code);
 char *make_valid(const char *text);
 char *make_printable(const char *text, const char *escaped);
+void print_printable(FILE *to, const char *text);
 bool is_printable(uint32_t code);
 void format_fraction(char *end, uint64_t part, int digits);
 void format_period(char text[PERIOD_ROOM],

@@ -60,15 +60,22 @@ static const struct command program = {
 	.options = program_options,
 };
 
+/* Names of files may be long. */
+#define COMPLAINT_ROOM 8192
+
 const char *control_node = KAPF_CONTROL_NODE;
 
 /* What -o says; NULL: nothing, so that it is for people. */
 const char *output_format;
 
+/* Takes no memory: there may be none. */
 static void vcomplain(const char *format, va_list args)
 {
+	char text[COMPLAINT_ROOM];
+
+	vsnprintf(text, sizeof(text), format, args);
 	fputs("kapfctl: ", stderr);
-	vfprintf(stderr, format, args);
+	print_printable(stderr, text);
 	fputc('\n', stderr);
 }
 
@@ -197,6 +204,15 @@ void all_options(const struct command *command,
 	memcpy(options + nr, common, sizeof(common));
 }
 
+/* What has been printed has to arrive. */
+static int end_output(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	complain("cannot write to standard output");
+	return REFUSED;
+}
+
 /**
  * next_option() - getopt_long(3), of which the common options are done here
  * @command: whose options are read
@@ -225,7 +241,7 @@ int next_option(const struct command *command, int argc, char **argv)
 
 	if (option == 'h') {
 		print_help(command);
-		exit(DONE);
+		exit(end_output(DONE));
 	}
 	if (option == '?')
 		exit(try_help(command));
@@ -312,17 +328,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status;
-
 	argv[0] = "kapfctl";
 	if (next_option(&program, argc, argv) == 'V')
-		return print_version();
+		return end_output(print_version());
 	if (optind == argc)
 		return usage_error(&program, "a command is missing");
-	status = run(argc - optind, argv + optind);
-	if (fflush(stdout) || ferror(stdout)) {
-		complain("cannot write to standard output");
-		return REFUSED;
-	}
-	return status;
+	return end_output(run(argc - optind, argv + optind));
 }

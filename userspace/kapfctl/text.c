@@ -66,6 +66,22 @@ bool is_printable(uint32_t code)
 	return code >= 0x20 && (code < 0x7f || code > 0x9f);
 }
 
+/*
+ * Write the next character of @text to @to, or the next byte as \xHH.
+ * Return: how long that is.
+ */
+static size_t put_printable(char *to, const char **text, const char *escaped)
+{
+	uint32_t code;
+	size_t len = decode(*text, &code);
+
+	if (!len || !is_printable(code) || strchr(escaped, **text))
+		return sprintf(to, "\\x%02x", (unsigned char)*(*text)++);
+	memcpy(to, *text, len);
+	*text += len;
+	return len;
+}
+
 /**
  * make_printable() - text that can be shown, out of any
  * @text: of which what is not UTF-8 or could command a terminal is written as
@@ -78,21 +94,24 @@ char *make_printable(const char *text, const char *escaped)
 {
 	char *printable = need(malloc(4 * strlen(text) + 1));
 	char *end = printable;
-	uint32_t code;
-	size_t len;
 
-	while (*text) {
-		len = decode(text, &code);
-		if (!len || !is_printable(code) || strchr(escaped, *text)) {
-			end += sprintf(end, "\\x%02x", (unsigned char)*text);
-			len = 1;
-		} else {
-			end = mempcpy(end, text, len);
-		}
-		text += len;
-	}
+	while (*text)
+		end += put_printable(end, &text, escaped);
 	*end = '\0';
 	return printable;
+}
+
+/**
+ * print_printable() - print text that can be shown, out of any
+ * @to: where
+ * @text: as of make_printable()
+ */
+void print_printable(FILE *to, const char *text)
+{
+	char piece[8];
+
+	while (*text)
+		fwrite(piece, 1, put_printable(piece, &text, ""), to);
 }
 
 /**

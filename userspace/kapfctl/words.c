@@ -86,18 +86,20 @@ static void write_value(FILE *to, struct json_object *value, size_t most)
  *	NULL: nothing
  * @most: elements of a list that are shown
  *
- * Return: to be freed, never NULL.
+ * Return: to be freed, never NULL; nothing in it commands a terminal.
  */
 char *in_words(struct json_object *value, size_t most)
 {
-	char *words = NULL;
+	char *words = NULL, *printable;
 	size_t len;
 	FILE *to = need(open_memstream(&words, &len));
 
 	write_value(to, value, most);
 	if (fclose(to))
 		need(NULL);
-	return words;
+	printable = make_printable(words, "");
+	free(words);
+	return printable;
 }
 
 static bool is_star(struct json_object *list)
