@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Benchmarks: an instance, a session, requests.  Whatever does not go as it should
+ * ends the program: a benchmark of something else is worth nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "libkapf.h"
+
+/* Requests of one flow more than its hand would not queue anywhere else. */
+#define HAND 4
+
+static const char manifest[] =
+	"apiVersion: flowcontrol.apiserver.k8s.io/v1\n"
+	"kind: PriorityLevelConfiguration\n"
+	"metadata: {name: bench}\n"
+	"spec:\n"
+	"  type: Limited\n"
+	"  limited:\n"
+	"    nominalConcurrencyShares: %u\n"
+	"    borrowingLimitPercent: 0\n"
+	"    limitResponse:\n"
+	"      type: Queue\n"
+	"      queuing: {queues: %u, handSize: %u, queueLengthLimit: %u}\n"
+	"---\n"
+	"apiVersion: flowcontrol.apiserver.k8s.io/v1\n"
+	"kind: FlowSchema\n"
+	"metadata: {name: bench}\n"
+	"spec:\n"
+	"  matchingPrecedence: 500\n"
+	"  priorityLevelConfiguration: {name: bench}\n"
+	"  rules: []\n";
+
+void bench_fail(const char *what)
+{
+	fprintf(stderr, "kapf-bench: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void check(int ret, const struct kapf_error *err)
+{
+	if (ret < 0) {
+		fprintf(stderr, "kapf-bench: %s\n", err->text);
+		exit(1);
+	}
+}
+
+/* A level of so many seats, beside catch-all, which has 5. */
+static void configure(uint32_t seats, uint32_t queues, uint32_t length)
+{
+	struct kapf_configuration *config = kapf_config_new(), *written;
+	struct kapf_error err = {};
+	char text[2048];
+	int fd, len;
+
+	fd = open("/dev/kapfctl0", O_RDWR | O_CLOEXEC);
+	if (fd < 0 || !config)
+		bench_fail("/dev/kapfctl0");
+	len = snprintf(text, sizeof(text), manifest, seats, queues, HAND,
+		       length);
+	check(kapf_config_merge(config, text, len, "bench", &err), &err);
+	check(kapf_config_read(&written, fd, &err), &err);
+	config->generation = written->generation;
+	kapf_config_free(written);
+	config->max_requests_inflight = seats + 5;
+	config->max_mutating_requests_inflight = 0;
+	check(kapf_config_write(config, fd, &err), &err);
+	kapf_config_free(config);
+	close(fd);
+}
+
+/* A session that has not would be told that it is behind, with each verdict. */
+static void read_schemas(struct bench *bench)
+{
+	struct kapf_configuration *config;
+	struct kapf_error err = {};
+
+	check(kapf_config_read(&config, bench->fd, &err), &err);
+	bench->schema = kapf_config_schema(config, "bench")->id;
+	bench->exempt = kapf_config_schema(config, "exempt")->id;
+	kapf_config_free(config);
+}
+
+/**
+ * bench_open() - configure the instance, and attach to it
+ * @bench: out
+ * @seats: of the level
+ * @queues: of the level
+ * @length: of its queues
+ * @slots: of the session
+ */
+void bench_open(struct bench *bench, uint32_t seats, uint32_t queues,
+		uint32_t length, uint32_t slots)
+{
+	struct kapf_attach attach = {
+		.size = sizeof(attach), .slots = slots, .server = "bench",
+	};
+
+	*bench = (struct bench){ .random = 1 };
+	configure(seats, queues, length);
+	bench->fd = open("/dev/kapf0", O_RDWR | O_CLOEXEC);
+	if (bench->fd < 0 || ioctl(bench->fd, KAPF_ATTACH, &attach) < 0)
+		bench_fail("/dev/kapf0");
+	read_schemas(bench);
+}
+
+/**
+ * bench_close() - end the session
+ * @bench: from bench_open()
+ */
+void bench_close(struct bench *bench)
+{
+	close(bench->fd);
+}
+
+/**
+ * bench_random() - the next of a series of numbers that is always the same
+ * @bench: from bench_open()
+ */
+uint64_t bench_random(struct bench *bench)
+{
+	uint64_t x = bench->random += 0x9e3779b97f4a7c15;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
+/**
+ * bench_op() - a request of some flow
+ * @bench: from bench_open()
+ * @op: out
+ * @schema: that it belongs to
+ * @slot: for it
+ */
+void bench_op(struct bench *bench, struct kapf_op *op, uint32_t schema,
+	      uint32_t slot)
+{
+	*op = (struct kapf_op){
+		.opcode = KAPF_OP_ADMIT,
+		.initial_seats = 1,
+		.slot = slot,
+		.schema = schema,
+		.watch_count = KAPF_WATCH_COUNT_UNKNOWN,
+		.max_wait = KAPF_MAX_WAIT_NS,
+		.flow_hash = bench_random(bench),
+	};
+}
+
+/**
+ * bench_admit() - ask for a seat
+ * @bench: from bench_open()
+ * @schema: that the request belongs to
+ * @slot: for it
+ *
+ * Return: the verdict.
+ */
+int bench_admit(struct bench *bench, uint32_t schema, uint32_t slot)
+{
+	struct kapf_op op;
+	int ret;
+
+	bench_op(bench, &op, schema, slot);
+	ret = ioctl(bench->fd, KAPF_ADMIT, &op);
+	if (ret < 0)
+		bench_fail("ADMIT");
+	return KAPF_VERDICT(ret);
+}
+
+/**
+ * bench_finish() - give the seat back
+ * @bench: from bench_open()
+ * @slot: of a request that executes
+ */
+void bench_finish(struct bench *bench, uint32_t slot)
+{
+	if (ioctl(bench->fd, KAPF_FINISH, (unsigned long)slot))
+		bench_fail("FINISH");
+}
+
+/**
+ * bench_hold() - have requests execute
+ * @bench: from bench_open()
+ * @from: slot of the first
+ * @nr: how many
+ */
+void bench_hold(struct bench *bench, uint32_t from, uint32_t nr)
+{
+	while (nr--)
+		if (bench_admit(bench, bench->schema, from++) != KAPF_EXECUTE)
+			bench_fail("a request does not execute");
+}
+
+/**
+ * bench_enqueue() - have requests wait
+ * @bench: from bench_open(), all its seats in use
+ * @from: slot of the first
+ * @nr: how many
+ */
+void bench_enqueue(struct bench *bench, uint32_t from, uint32_t nr)
+{
+	struct kapf_op op;
+
+	while (nr--) {
+		bench_op(bench, &op, bench->schema, from++);
+		op.flags = KAPF_OP_NOWAIT;
+		if (ioctl(bench->fd, KAPF_ADMIT, &op) != KAPF_QUEUED)
+			bench_fail("a request does not wait");
+	}
+}
+
+/**
+ * bench_granted() - take the event of a request that waited
+ * @bench: from bench_open()
+ *
+ * Return: its slot.
+ */
+uint32_t bench_granted(struct bench *bench)
+{
+	struct kapf_event event;
+
+	if (read(bench->fd, &event, sizeof(event)) != sizeof(event) ||
+	    event.verdict != KAPF_EXECUTE)
+		bench_fail("a request was not granted");
+	return event.slot;
+}
