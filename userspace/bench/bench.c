@@ -13,6 +13,7 @@
 
 #include "bench.h"
 #include "libkapf.h"
+#include "random.h"
 
 /* Requests of one flow more than its hand would not queue anywhere else. */
 #define HAND 4
@@ -126,11 +127,7 @@ void bench_close(struct bench *bench)
  */
 uint64_t bench_random(struct bench *bench)
 {
-	uint64_t x = bench->random += 0x9e3779b97f4a7c15;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return x ^ x >> 31;
+	return random_next(&bench->random);
 }
 
 /**
