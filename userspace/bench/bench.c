@@ -16,7 +16,7 @@
 #include "random.h"
 
 /* Requests of one flow more than its hand would not queue anywhere else. */
-#define HAND 4
+#define HAND 4u
 
 static const char manifest[] =
 	"apiVersion: flowcontrol.apiserver.k8s.io/v1\n"

@@ -82,7 +82,7 @@ static void submit(struct bench *bench, struct kapf_submit *call)
 }
 
 /* SUBMIT that finishes as many requests as it admits, by request. */
-static double batch(struct bench *bench)
+static double submit_batch(struct bench *bench)
 {
 	struct kapf_finish finish[BATCH];
 	struct kapf_event events[BATCH];
@@ -163,7 +163,7 @@ int main(void)
 	bench_hold(&bench, 128, OTHERS);
 	print("admit_finish", admit_finish(&bench, bench.schema));
 	print("exempt_admit_finish", admit_finish(&bench, bench.exempt));
-	print("batch64_per_request", batch(&bench));
+	print("batch64_per_request", submit_batch(&bench));
 	bench_close(&bench);
 	print("dispatch_16q_800w", dispatch(16, 800));
 	print("dispatch_1024q_50000w", dispatch(1024, 50000));
