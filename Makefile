@@ -44,6 +44,8 @@ help:
 	@echo 'debug-kernel   build those kernels, into the cache'
 	@echo 'fuzz           look for inputs that break the engine or libkapf, for SECONDS'
 	@echo '               (60) each; installs clang'
+	@echo 'bench          measure what kapf costs and what it buys, in virtual machines,'
+	@echo '               beside other ways to get that; in build/bench'
 	@echo 'lint           check the style alone'
 	@echo 'demo           run the demo in a virtual machine; with MANIFEST=FILE, that of'
 	@echo '               another cure'
@@ -100,6 +102,12 @@ fuzz:
 	@scripts/deps --fuzz
 	@selftests/fuzz/fuzz "$(SECONDS)"
 
+# What is built says nothing, unless it fails.
+bench:
+	@scripts/deps --bench
+	@$(MAKE) -s modules tools
+	@userspace/bench/run
+
 lint:
 	@scripts/lint
 
@@ -116,4 +124,4 @@ install uninstall:
 FORCE:
 
 .PHONY: all help clean modules tools tests check check-debug debug-kernel \
-	fuzz lint demo install uninstall FORCE
+	fuzz bench lint demo install uninstall FORCE
