@@ -53,19 +53,18 @@ static void check(int ret, const struct kapf_error *err)
 	}
 }
 
-/* A level of so many seats, beside catch-all, which has 5. */
-static void configure(uint32_t seats, uint32_t queues, uint32_t length)
+/*
+ * Replace the configuration by these objects, and those that have to be, of which
+ * catch-all has 5 seats.
+ */
+static void configure(const char *text, size_t len, uint32_t seats)
 {
 	struct kapf_configuration *config = kapf_config_new(), *written;
 	struct kapf_error err = {};
-	char text[2048];
-	int fd, len;
+	int fd = open("/dev/kapfctl0", O_RDWR | O_CLOEXEC);
 
-	fd = open("/dev/kapfctl0", O_RDWR | O_CLOEXEC);
 	if (fd < 0 || !config)
 		bench_fail("/dev/kapfctl0");
-	len = snprintf(text, sizeof(text), manifest, seats, queues, HAND,
-		       length);
 	check(kapf_config_merge(config, text, len, "bench", &err), &err);
 	check(kapf_config_read(&written, fd, &err), &err);
 	config->generation = written->generation;
@@ -75,6 +74,45 @@ static void configure(uint32_t seats, uint32_t queues, uint32_t length)
 	check(kapf_config_write(config, fd, &err), &err);
 	kapf_config_free(config);
 	close(fd);
+}
+
+/**
+ * bench_configure() - configure the instance
+ * @seats: of the level
+ * @queues: of the level
+ * @length: of its queues
+ */
+void bench_configure(uint32_t seats, uint32_t queues, uint32_t length)
+{
+	char text[2048];
+
+	configure(text, snprintf(text, sizeof(text), manifest, seats, queues,
+				 queues < HAND ? queues : HAND, length),
+		  seats);
+}
+
+/**
+ * bench_configure_levels() - configure the instance with many levels
+ * @nr: how many
+ */
+void bench_configure_levels(uint32_t nr)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+	uint32_t i;
+
+	for (i = 0; to && i < nr; i++)
+		fprintf(to, "%sapiVersion: flowcontrol.apiserver.k8s.io/v1\n"
+			"kind: PriorityLevelConfiguration\n"
+			"metadata: {name: level-%u}\n"
+			"spec: {type: Limited, limited: {nominalConcurrencyShares: 10, "
+			"lendablePercent: 50, limitResponse: {type: Reject}}}\n",
+			i ? "---\n" : "", i);
+	if (!to || fclose(to))
+		bench_fail("memory");
+	configure(text, len, 10 * nr);
+	free(text);
 }
 
 /* A session that has not would be told that it is behind, with each verdict. */
@@ -90,6 +128,24 @@ static void read_schemas(struct bench *bench)
 }
 
 /**
+ * bench_attach() - attach to the instance, as it is configured
+ * @bench: out
+ * @slots: of the session
+ */
+void bench_attach(struct bench *bench, uint32_t slots)
+{
+	struct kapf_attach attach = {
+		.size = sizeof(attach), .slots = slots, .server = "bench",
+	};
+
+	*bench = (struct bench){ .random = 1 };
+	bench->fd = open("/dev/kapf0", O_RDWR | O_CLOEXEC);
+	if (bench->fd < 0 || ioctl(bench->fd, KAPF_ATTACH, &attach) < 0)
+		bench_fail("/dev/kapf0");
+	read_schemas(bench);
+}
+
+/**
  * bench_open() - configure the instance, and attach to it
  * @bench: out
  * @seats: of the level
@@ -100,16 +156,8 @@ static void read_schemas(struct bench *bench)
 void bench_open(struct bench *bench, uint32_t seats, uint32_t queues,
 		uint32_t length, uint32_t slots)
 {
-	struct kapf_attach attach = {
-		.size = sizeof(attach), .slots = slots, .server = "bench",
-	};
-
-	*bench = (struct bench){ .random = 1 };
-	configure(seats, queues, length);
-	bench->fd = open("/dev/kapf0", O_RDWR | O_CLOEXEC);
-	if (bench->fd < 0 || ioctl(bench->fd, KAPF_ATTACH, &attach) < 0)
-		bench_fail("/dev/kapf0");
-	read_schemas(bench);
+	bench_configure(seats, queues, length);
+	bench_attach(bench, slots);
 }
 
 /**

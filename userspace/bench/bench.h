@@ -24,6 +24,9 @@ struct bench {
 };
 
 void bench_fail(const char *what) __attribute__((noreturn));
+void bench_configure(uint32_t seats, uint32_t queues, uint32_t length);
+void bench_configure_levels(uint32_t nr);
+void bench_attach(struct bench *bench, uint32_t slots);
 void bench_open(struct bench *bench, uint32_t seats, uint32_t queues,
 		uint32_t length, uint32_t slots);
 void bench_close(struct bench *bench);

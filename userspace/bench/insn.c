@@ -15,6 +15,7 @@
 #include <x86intrin.h>
 
 #include "bench.h"
+#include "hold.h"
 
 /* After a boot the guest is busy with itself for a while. */
 #define REST_S 10
@@ -167,5 +168,6 @@ int main(void)
 	bench_close(&bench);
 	print("dispatch_16q_800w", dispatch(16, 800));
 	print("dispatch_1024q_50000w", dispatch(1024, 50000));
+	print("longest_lock_hold", worst_hold());
 	return 0;
 }
