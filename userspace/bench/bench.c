@@ -5,10 +5,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -21,7 +25,7 @@
 static const char manifest[] =
 	"apiVersion: flowcontrol.apiserver.k8s.io/v1\n"
 	"kind: PriorityLevelConfiguration\n"
-	"metadata: {name: bench}\n"
+	"metadata: {name: bench%u}\n"
 	"spec:\n"
 	"  type: Limited\n"
 	"  limited:\n"
@@ -33,16 +37,82 @@ static const char manifest[] =
 	"---\n"
 	"apiVersion: flowcontrol.apiserver.k8s.io/v1\n"
 	"kind: FlowSchema\n"
-	"metadata: {name: bench}\n"
+	"metadata: {name: bench%u}\n"
 	"spec:\n"
 	"  matchingPrecedence: 500\n"
-	"  priorityLevelConfiguration: {name: bench}\n"
-	"  rules: []\n";
+	"  priorityLevelConfiguration: {name: bench%u}\n"
+	"  rules: []\n"
+	"---\n";
 
 void bench_fail(const char *what)
 {
 	fprintf(stderr, "kapf-bench: %s: %s\n", what, strerror(errno));
 	exit(1);
+}
+
+/**
+ * bench_now() - CLOCK_MONOTONIC, in ns
+ */
+uint64_t bench_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+/**
+ * bench_lines() - memory, zeroed, that begins with a cache line
+ * @size: of it, in bytes
+ */
+void *bench_lines(size_t size)
+{
+	void *memory = aligned_alloc(64, (size + 63) & ~63ULL);
+
+	if (!memory)
+		bench_fail("no memory");
+	return memset(memory, 0, size);
+}
+
+/**
+ * bench_pin() - have this thread, and those that it makes, run on one processor
+ * @number: of a worker, say: even ones run on the first of those that may be used,
+ *	odd ones on the second, where there is one
+ */
+void bench_pin(uint32_t number)
+{
+	int cpu, found[2], nr = 0;
+	cpu_set_t set;
+
+	/* Those of the process, of which this thread may have lost some. */
+	if (sched_getaffinity(getpid(), sizeof(set), &set))
+		bench_fail("sched_getaffinity");
+	for (cpu = 0; cpu < CPU_SETSIZE && nr < 2; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			found[nr++] = cpu;
+	CPU_ZERO(&set);
+	CPU_SET(found[number % nr], &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		bench_fail("sched_setaffinity");
+}
+
+/**
+ * bench_fork() - fork a process that does not outlive this one
+ *
+ * Return: as fork(), but without failing.
+ */
+pid_t bench_fork(void)
+{
+	pid_t pid;
+
+	/* What is not written yet would be so by both. */
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		bench_fail("fork");
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
 }
 
 static void check(int ret, const struct kapf_error *err)
@@ -77,6 +147,30 @@ static void configure(const char *text, size_t len, uint32_t seats)
 }
 
 /**
+ * bench_configure_alike() - configure the instance with levels that are all alike
+ * @levels: how many: bench0 and so on, each with a schema of that name
+ * @seats: of a level
+ * @queues: of a level
+ * @hand: queues that a flow may use
+ * @length: of a queue
+ */
+void bench_configure_alike(uint32_t levels, uint32_t seats, uint32_t queues,
+			   uint32_t hand, uint32_t length)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+	uint32_t i;
+
+	for (i = 0; to && i < levels; i++)
+		fprintf(to, manifest, i, seats, queues, hand, length, i, i);
+	if (!to || fclose(to))
+		bench_fail("memory");
+	configure(text, len, levels * seats);
+	free(text);
+}
+
+/**
  * bench_configure() - configure the instance
  * @seats: of the level
  * @queues: of the level
@@ -84,11 +178,8 @@ static void configure(const char *text, size_t len, uint32_t seats)
  */
 void bench_configure(uint32_t seats, uint32_t queues, uint32_t length)
 {
-	char text[2048];
-
-	configure(text, snprintf(text, sizeof(text), manifest, seats, queues,
-				 queues < HAND ? queues : HAND, length),
-		  seats);
+	bench_configure_alike(1, seats, queues, queues < HAND ? queues : HAND,
+			      length);
 }
 
 /**
@@ -115,16 +206,26 @@ void bench_configure_levels(uint32_t nr)
 	free(text);
 }
 
-/* A session that has not would be told that it is behind, with each verdict. */
-static void read_schemas(struct bench *bench)
+/**
+ * bench_schema() - the id of a schema
+ * @bench: attached; a session that never asks would be told with each verdict that
+ *	it is behind
+ * @name: of the schema
+ */
+uint32_t bench_schema(struct bench *bench, const char *name)
 {
+	const struct kapf_flow_schema *schema;
 	struct kapf_configuration *config;
 	struct kapf_error err = {};
+	uint32_t id;
 
 	check(kapf_config_read(&config, bench->fd, &err), &err);
-	bench->schema = kapf_config_schema(config, "bench")->id;
-	bench->exempt = kapf_config_schema(config, "exempt")->id;
+	schema = kapf_config_schema(config, name);
+	if (!schema)
+		bench_fail(name);
+	id = schema->id;
 	kapf_config_free(config);
+	return id;
 }
 
 /**
@@ -142,7 +243,8 @@ void bench_attach(struct bench *bench, uint32_t slots)
 	bench->fd = open("/dev/kapf0", O_RDWR | O_CLOEXEC);
 	if (bench->fd < 0 || ioctl(bench->fd, KAPF_ATTACH, &attach) < 0)
 		bench_fail("/dev/kapf0");
-	read_schemas(bench);
+	bench->schema = bench_schema(bench, "bench0");
+	bench->exempt = bench_schema(bench, "exempt");
 }
 
 /**

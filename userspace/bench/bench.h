@@ -6,8 +6,15 @@
 #ifndef KAPF_BENCH_H
 #define KAPF_BENCH_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <linux/kapf.h>
+
+#define SECOND_NS 1000000000ULL
+
+/* What has a cache line of its own. */
+#define LINE __attribute__((aligned(64)))
 
 /**
  * struct bench - a session, and the level that is looked at
@@ -24,8 +31,15 @@ struct bench {
 };
 
 void bench_fail(const char *what) __attribute__((noreturn));
+uint64_t bench_now(void);
+void *bench_lines(size_t size);
+void bench_pin(uint32_t number);
+pid_t bench_fork(void);
+void bench_configure_alike(uint32_t levels, uint32_t seats, uint32_t queues,
+			   uint32_t hand, uint32_t length);
 void bench_configure(uint32_t seats, uint32_t queues, uint32_t length);
 void bench_configure_levels(uint32_t nr);
+uint32_t bench_schema(struct bench *bench, const char *name);
 void bench_attach(struct bench *bench, uint32_t slots);
 void bench_open(struct bench *bench, uint32_t seats, uint32_t queues,
 		uint32_t length, uint32_t slots);
