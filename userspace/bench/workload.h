@@ -11,8 +11,9 @@
  * void.
  *
  * CLOSED: each process has @workers workers (threads, goroutines; counted through
- * all processes), and each of them, again and again, draws a request, asks for its
- * seats, waits for them, and finishes it at once.  One draw r makes a request:
+ * all processes).  Each of them draws 256 requests, and then makes one after the
+ * other, over and over again: it asks for its seats, waits for them, and finishes it
+ * at once.  One draw r makes a request:
  *	level	(r & 0xff) % levels
  *	wide	(r >> 8 & 0xff) < wide: @wide_seats seats, otherwise 1
  *	exempt	(r >> 16 & 0xff) < exempt: of the exempt level, which never waits
@@ -62,6 +63,9 @@
 #include <stdint.h>
 
 #include "random.h"
+
+/* Requests that a worker of a closed loop draws; a power of 2. */
+#define WORKLOAD_DRAWN 256
 
 /* For as long as that the first requests keep their seats. */
 #define WORKLOAD_START_NS 20000000
