@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# What kapf-bench-wall prints with the peers that need no kapf.  Prints TAP.
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+wall=$top/build/bin/kapf-bench-wall
+# shellcheck source=../kapfctl/tap.sh
+. "$top/selftests/kapfctl/tap.sh"
+
+run "$wall" --help
+exits "--help" 0
+says "says how" out "usage: kapf-bench-wall"
+for wrong in --peer=nobody --workload=nothing --repeats=0 --seconds=-1 \
+	--seed=x --nothing word; do
+	run "$wall" "$wrong"
+	exits "wrongly typed: $wrong" 2
+	empty "and prints nothing" out
+done
+
+run "$wall" --peer mutex --peer shm --peer sysv --peer socket --seconds 0.02 \
+	--repeats 2
+exits "all that needs no kapf" 0
+empty "and all is well" err
+passes "each line is a key and a number" [ "$(grep -cvE \
+	'^(wall|fairness)\.[a-z0-9_.]+ [0-9]+(\.[0-9]+)?$' "$tmp/out")" = 0 ]
+# keys NR KEY: that often
+keys() {
+	passes "$1 of $2" [ "$(grep -c "^$2 " "$tmp/out")" = "$1" ]
+}
+for work in uncontended saturated levels8 wide mix; do
+	keys 2 "wall.ns.mutex.$work.1"
+	keys 0 "wall.ns.mutex.$work.2"
+	for peer in shm sysv socket; do
+		keys 2 "wall.ns.$peer.$work.1"
+		keys 2 "wall.ns.$peer.$work.2"
+	done
+done
+for peer in mutex shm sysv socket; do
+	keys 2 "wall.open.$peer.poisson.p99_ms"
+	keys 2 "wall.open.$peer.onoff.p50_ms"
+	keys 2 "fairness.$peer.jain"
+	keys 2 "fairness.$peer.light_p99_ms"
+done
+keys 0 fairness.mutex.seats_return_after_kill
+keys 1 fairness.socket.seats_return_after_kill
+keys 0 wall.handoff.kapf
+
+finish
