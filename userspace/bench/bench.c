@@ -197,8 +197,8 @@ void bench_configure_levels(uint32_t nr)
 		fprintf(to, "%sapiVersion: flowcontrol.apiserver.k8s.io/v1\n"
 			"kind: PriorityLevelConfiguration\n"
 			"metadata: {name: level-%u}\n"
-			"spec: {type: Limited, limited: {nominalConcurrencyShares: 10, "
-			"lendablePercent: 50, limitResponse: {type: Reject}}}\n",
+			"spec: {type: Limited, limited: {nominalConcurrencyShares: 10,\n"
+			"  lendablePercent: 50, limitResponse: {type: Reject}}}\n",
 			i ? "---\n" : "", i);
 	if (!to || fclose(to))
 		bench_fail("memory");
