@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "test.h"
 
@@ -15,6 +16,9 @@
 #define USERS		40
 #define GROUPS		12
 #define RESOURCES	30
+
+/* Of so many resource rules one takes everything, in its scope. */
+static unsigned int everything;
 
 static unsigned int below(unsigned int limit)
 {
@@ -77,6 +81,24 @@ static void write_verbs(FILE *to)
 	fprintf(to, "verbs: [%s], ", verbs[below(SIZE(verbs))]);
 }
 
+static void write_resource_rule(FILE *to)
+{
+	const unsigned int scope = below(3);
+
+	if (!below(everything)) {
+		fprintf(to, "{verbs: ['*'], apiGroups: ['*'], resources: ['*'], %s}, ",
+			scope ? "namespaces: ['*']" : "clusterScope: true");
+		return;
+	}
+	fputs("{", to);
+	write_verbs(to);
+	write_names(to, "apiGroups", "x", 3, "");
+	write_names(to, "resources", "r", RESOURCES, "/s");
+	if (scope)
+		write_names(to, "namespaces", "n", 5, "");
+	fprintf(to, "clusterScope: %s}, ", scope < 2 ? "true" : "false");
+}
+
 static void write_rule(FILE *to)
 {
 	unsigned int i;
@@ -85,25 +107,32 @@ static void write_rule(FILE *to)
 	for (i = 1 + below(2); i; i--)
 		write_subject(to);
 	fputs("], ", to);
-	if (below(4)) {
-		fputs("resourceRules: [{", to);
-		write_verbs(to);
-		write_names(to, "apiGroups", "x", 3, "");
-		write_names(to, "resources", "r", RESOURCES, "/s");
-		if (below(3))
-			write_names(to, "namespaces", "n", 5, "");
-		fputs("clusterScope: true}], ", to);
-	}
-	fputs("nonResourceRules: [{", to);
+	fputs("resourceRules: [", to);
+	for (i = below(3); i; i--)
+		write_resource_rule(to);
+	fputs("], nonResourceRules: [{", to);
 	write_verbs(to);
-	fprintf(to, "nonResourceURLs: [/p%u/*]}]}, ", below(5));
+	if (below(6))
+		fprintf(to, "nonResourceURLs: [/p%u/*]}]}, ", below(5));
+	else
+		fputs("nonResourceURLs: ['*']}]}, ", to);
+}
+
+static struct kapf_configuration *configuration_of(const char *text, size_t len)
+{
+	struct kapf_configuration *config = kapf_config_new();
+	struct kapf_error err = {};
+
+	if (kapf_config_merge(config, text, len, "x", &err))
+		note("%s", err.text);
+	kapf_config_nominal(config);
+	return config;
 }
 
 /* @nr schemas beside the mandatory ones, of which some dangle */
 static struct kapf_configuration *some_configuration(unsigned int nr)
 {
-	struct kapf_configuration *config = kapf_config_new();
-	struct kapf_error err = {};
+	struct kapf_configuration *config;
 	unsigned int i, rules;
 	char *text;
 	size_t len;
@@ -120,9 +149,7 @@ static struct kapf_configuration *some_configuration(unsigned int nr)
 		fputs("]}\n", to);
 	}
 	fclose(to);
-	if (kapf_config_merge(config, text, len, "x", &err))
-		note("%s", err.text);
-	kapf_config_nominal(config);
+	config = configuration_of(text, len);
 	free(text);
 	return config;
 }
@@ -170,13 +197,36 @@ try_request(const struct kapf_configuration *config,
 	return schema == kapf_classify(config, &digest) ? schema : NULL;
 }
 
+/* Many that are small, where much depends on which schema comes first */
+static void test_small(void)
+{
+	unsigned int i, j, wrong = 0;
+
+	everything = 4;
+	for (i = 0; i < 300; i++) {
+		struct kapf_configuration *config = some_configuration(i % 25);
+		struct kapf_classifier *classifier =
+			kapf_classifier_new(config);
+
+		for (j = 0; j < 200; j++)
+			wrong += !try_request(config, classifier);
+		kapf_classifier_free(classifier);
+		kapf_config_free(config);
+	}
+	ok(!wrong, "classifier: 300 small configurations: %u wrong", wrong);
+}
+
 static void test_size(unsigned int size)
 {
-	struct kapf_configuration *config = some_configuration(size);
-	struct kapf_classifier *classifier = kapf_classifier_new(config);
-	bool *found = calloc(config->nr_schemas, sizeof(*found));
+	struct kapf_configuration *config;
+	struct kapf_classifier *classifier;
 	unsigned int i, wrong = 0, variety = 0;
+	bool *found;
 
+	everything = 100;
+	config = some_configuration(size);
+	classifier = kapf_classifier_new(config);
+	found = calloc(config->nr_schemas, sizeof(*found));
 	for (i = 0; i < REQUESTS; i++) {
 		const struct kapf_flow_schema *schema =
 			try_request(config, classifier);
@@ -188,7 +238,7 @@ static void test_size(unsigned int size)
 	}
 	for (i = 0; i < config->nr_schemas; i++)
 		variety += found[i];
-	ok(!wrong && variety > (size < 40 ? size / 6 : 12),
+	ok(!wrong && variety > (size <= 40 ? size / 6 : 12),
 	   "classifier: %zu schemas: %u requests, %u wrong, to %u schemas",
 	   config->nr_schemas, REQUESTS, wrong, variety);
 	free(found);
@@ -196,9 +246,106 @@ static void test_size(unsigned int size)
 	kapf_config_free(config);
 }
 
+/* What the only schema beside the mandatory ones says of a request */
+static bool is_taken(const char *spec, const struct kapf_digest *digest)
+{
+	char text[4096];
+	int len = snprintf(text, sizeof(text), "apiVersion: " API "v1\n"
+			   "kind: FlowSchema\nmetadata: {name: only}\n"
+			   "spec: {matchingPrecedence: 5, " TO("catch-all")
+			   ", rules: [%s]}\n", spec);
+	struct kapf_configuration *config = configuration_of(text, len);
+	struct kapf_classifier *classifier = kapf_classifier_new(config);
+	const struct kapf_flow_schema *schema =
+		kapf_classifier_match(classifier, digest);
+	bool is_only = !strcmp(schema->name, "only");
+
+	if (schema != kapf_classify(config, digest))
+		note("it is not what comparing finds: %s", schema->name);
+	kapf_classifier_free(classifier);
+	kapf_config_free(config);
+	return is_only;
+}
+
+/* Of the two users of a pair hash_key() says the same. */
+static void test_collision(void)
+{
+	static const char *const pairs[][2] = {
+		{ "alice-of-accting", "cnzsevvggjQSfdtU" },
+		{ "alice-ofubewueql", "alice-ofgmcvttqq" },
+	};
+	unsigned int right = 0;
+	char rule[512];
+
+	for (size_t i = 0; i < SIZE(pairs); i++) {
+		struct kapf_digest digest = {
+			.user = pairs[i][0], .verb = "get", .path = "/a",
+		};
+
+		snprintf(rule, sizeof(rule), "{subjects: [{kind: User, user: {name: %s}}],\n"
+			 "nonResourceRules: [{verbs: [get], nonResourceURLs: [/a]}]}",
+			 digest.user);
+		right += is_taken(rule, &digest);
+		digest.user = pairs[i][1];
+		right += !is_taken(rule, &digest);
+	}
+	ok(right == 4, "classifier: a user is not another of the same hash");
+}
+
+/* Longer than there is room for, with their subresource */
+static void test_long_names(void)
+{
+	char rule[1024], resource[253];
+	const struct kapf_digest digest = {
+		.user = "u", .is_resource = true, .verb = "get",
+		.resource = resource, .subresource = "status",
+	};
+
+	memset(resource, 'r', sizeof(resource) - 1);
+	resource[sizeof(resource) - 1] = '\0';
+	snprintf(rule, sizeof(rule), "{subjects: [{kind: User, user: {name: u}}],\n"
+		 "resourceRules: [{verbs: [get], apiGroups: [''],\n"
+		 "resources: ['%s/status'], clusterScope: true}]}", resource);
+	ok(is_taken(rule, &digest), "classifier: a resource with a long name");
+}
+
+/* More than an index is made of: 40 schemas with 500 entries each */
+static void test_many_entries(void)
+{
+	const struct kapf_digest digest = {
+		.user = "u", .verb = "get", .path = "/37-499/x",
+	};
+	struct kapf_configuration *config;
+	struct kapf_classifier *classifier;
+	unsigned int i, j;
+	char *text;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	for (i = 0; i < 40; i++) {
+		fprintf(to, "---\napiVersion: " API "v1\nkind: FlowSchema\n");
+		fprintf(to, "metadata: {name: s%u}\nspec: {", i);
+		fprintf(to, "matchingPrecedence: 5, " TO("catch-all"));
+		fputs(", rules: [{subjects: [{kind: User, user: {name: u}}],\n"
+		      "nonResourceRules: [", to);
+		for (j = 0; j < 500; j++)
+			fprintf(to, "{verbs: [get], nonResourceURLs: [/%u-%u]}, ",
+				i, j);
+		fputs("]}]}\n", to);
+	}
+	fclose(to);
+	config = configuration_of(text, len);
+	classifier = kapf_classifier_new(config);
+	ok(!strcmp(kapf_classifier_match(classifier, &digest)->name, "s37"),
+	   "classifier: 40 schemas with 20000 entries");
+	free(text);
+	kapf_classifier_free(classifier);
+	kapf_config_free(config);
+}
+
 void test_classifiers(void)
 {
-	/* Around the least that has an index, and the words of a set, to the most */
+	/* Around the words of a set, and to the most */
 	static const unsigned int sizes[] = {
 		0, 5, 14, 15, 16, 40, 61, 62, 63, 126, 127, 300, 1000, 4094
 	};
@@ -206,5 +353,9 @@ void test_classifiers(void)
 	srandom(1);
 	for (size_t i = 0; i < SIZE(sizes); i++)
 		test_size(sizes[i]);
+	test_small();
+	test_collision();
+	test_long_names();
+	test_many_entries();
 	kapf_classifier_free(NULL);
 }

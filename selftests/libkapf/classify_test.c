@@ -107,6 +107,8 @@ static const struct {
 	{ URLS("/a/*"), GET("/a/"), true },
 	{ URLS("/a/*"), GET("/a"), false },
 	{ URLS("/a/*"), GET("/ab"), false },
+	{ URLS("/a/*"), GET("/a/*"), true },
+	{ URLS("/a/*"), GET("/a/*b"), true },
 	{ URLS("/a/"), GET("/a/b"), true },
 	{ URLS("/a/"), GET("/a"), false },
 	{ URLS("/"), GET("/a"), true },

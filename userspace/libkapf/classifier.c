@@ -1,564 +1,364 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Classification by an index: which schemas can a request belong to at all, so
- * that few of them have to be compared with it.
+ * Classification by an index, so that a request is compared with no schema.
  *
- * Each name in a rule is a key: a user, a group, a verb, a resource and so on.  A
- * key leads to the set of schemas that have it in some rule.  A request belongs to
- * none that is not in the set of one of its subjects, so these are tried first, in
- * their order; when some of them have been tried in vain, only those are left that
- * are in the sets of its verb, API group, resource and namespace, too.  As a rule
- * may have the one and another rule the other, each is compared as a whole before
- * it counts: the index leaves out what cannot match, and decides nothing.
+ * The units that take a request are those in a set of its user or its groups and in
+ * the sets of its verb, API group, resource and namespace; the first of them has the
+ * answer.  Only URLs are compared.
+ *
+ * Where there are few units it is the many names of a request that take long.  So
+ * groups and user are looked up only as long as they can change the answer: not when
+ * all keys of that length stand in units behind one that is certain, since it takes
+ * all requests of the subjects found so far.  And of verb and so on only that which
+ * some unit before the certain one is particular about.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
-
-#define WORD_BITS 64
-
-#define MAX_WORDS (KAPF_MAX_SCHEMAS / WORD_BITS)
-
-/* So few are compared sooner than an index is asked. */
-#define FEW_SCHEMAS 16
-
-/* So many are tried before the others are narrowed down. */
-#define CHEAP_TRIES 4
-
-/* What a key is the name of. */
-enum tag {
-	TAG_USER,
-	TAG_GROUP,
-	TAG_TENANT,
-	TAG_ACCOUNT,
-	TAG_ACCOUNTS,
-	TAG_VERB,
-	TAG_API_GROUP,
-	TAG_RESOURCE,
-	TAG_NAMESPACE,
-	TAG_PATH_VERB,
-};
-
-/* What a request has, and what a rule says something of. */
-enum dimension {
-	SUBJECT,
-	VERB,
-	API_GROUP,
-	RESOURCE,
-	NAMESPACE,
-	NO_NAMESPACE,
-	PATH_VERB,
-	NR_DIMENSIONS,
-};
-
-/**
- * struct key - a name in a rule, or of a request
- * @tag: what it is the name of
- * @scope: namespace of a service account; else empty
- * @text: the name, both without NUL
- * @scope_len: of @scope
- * @len: of @text
- */
-struct key {
-	enum tag tag;
-	const char *scope;
-	const char *text;
-	size_t scope_len;
-	size_t len;
-};
-
-/**
- * struct slot - a key that leads somewhere
- * @key: it; @text is NULL where the slot is free
- * @hash: of the key
- * @nr: schemas in its list; 0: it has a row
- * @at: of its list or row
- */
-struct slot {
-	struct key key;
-	uint64_t hash;
-	size_t nr;
-	size_t at;
-};
+#include "index.h"
 
 /**
  * struct kapf_classifier - an index of a configuration
  * @config: the configuration, to which all texts belong
  * @last: the schema to which belongs what no other matches
- * @words: of a set of schemas; 0: there is no index, for it would be no use
- * @any: for each dimension, schemas with a rule that takes all there is
- * @slots: hash table of the keys
- * @mask: number of slots - 1
- * @rows: sets of schemas, of the keys that many have
- * @lists: indices of schemas, of the keys that few have
+ * @is_indexed: or there are too many units
+ * @index: for paths, and for resources
  */
 struct kapf_classifier {
 	const struct kapf_configuration *config;
 	const struct kapf_flow_schema *last;
-	size_t words;
-	uint64_t any[NR_DIMENSIONS][MAX_WORDS];
-	struct slot *slots;
-	size_t mask;
-	uint64_t *rows;
-	uint16_t *lists;
+	bool is_indexed;
+	struct index index[2];
 };
-
-static void set_add(uint64_t *set, size_t schema)
-{
-	set[schema / WORD_BITS] |= 1ULL << schema % WORD_BITS;
-}
-
-/* Eight bytes at a time. */
-static uint64_t hash_text(uint64_t hash, const char *text, size_t len)
-{
-	const uint64_t factor = 0x9e3779b97f4a7c15;
-	uint64_t word;
-
-	for (hash ^= len; len >= sizeof(word); len -= sizeof(word)) {
-		memcpy(&word, text, sizeof(word));
-		hash = (hash ^ word) * factor;
-		hash ^= hash >> 32;
-		text += sizeof(word);
-	}
-	word = 0;
-	memcpy(&word, text, len);
-	hash = (hash ^ word) * factor;
-	return hash ^ hash >> 32;
-}
-
-static uint64_t hash_key(const struct key *key)
-{
-	uint64_t hash = key->tag;
-
-	if (key->scope_len)
-		hash = hash_text(hash, key->scope, key->scope_len);
-	return hash_text(hash, key->text, key->len);
-}
-
-static bool same_key(const struct key *a, const struct key *b)
-{
-	return a->tag == b->tag && a->len == b->len &&
-	       a->scope_len == b->scope_len &&
-	       !memcmp(a->text, b->text, a->len) &&
-	       !memcmp(a->scope, b->scope, a->scope_len);
-}
-
-/* The slot of the key, or the free one where it would be. */
-static struct slot *find_slot(const struct kapf_classifier *index,
-			      const struct key *key, uint64_t hash)
-{
-	size_t at = hash & index->mask;
-	struct slot *slot;
-
-	for (;; at = (at + 1) & index->mask) {
-		slot = &index->slots[at];
-		if (!slot->key.text ||
-		    (slot->hash == hash && same_key(&slot->key, key)))
-			return slot;
-	}
-}
-
-/*
- * ---------------------------------------------------------------------------
- * Making it: once to count keys, once to count the schemas of each, once to note
- * them.
- */
-
-/**
- * struct visit - what is done with each key of each schema
- * @index: that is made
- * @schema: index of the schema
- * @noted: the last schema that was counted or noted for each slot, + 1
- * @nr: keys, counted again wherever they stand
- * @key: does it
- */
-struct visit {
-	struct kapf_classifier *index;
-	size_t schema;
-	uint16_t *noted;
-	size_t nr;
-	void (*key)(struct visit *visit, const struct key *key);
-};
-
-static void visit_text(struct visit *visit, enum tag tag, const char *text)
-{
-	const struct key key = {
-		.tag = tag, .scope = "", .text = text, .len = strlen(text)
-	};
-
-	visit->key(visit, &key);
-}
-
-static void visit_strings(struct visit *visit, enum dimension dimension,
-			  enum tag tag, const struct kapf_strings *strings)
-{
-	if (kapf_is_star(strings)) {
-		set_add(visit->index->any[dimension], visit->schema);
-		return;
-	}
-	for (size_t i = 0; i < strings->nr; i++)
-		visit_text(visit, tag, strings->at[i]);
-}
-
-static void visit_account(struct visit *visit,
-			  const struct kapf_subject *subject)
-{
-	const struct key key = {
-		.tag = TAG_ACCOUNT,
-		.scope = subject->ns,
-		.text = subject->name,
-		.scope_len = strlen(subject->ns),
-		.len = strlen(subject->name),
-	};
-
-	if (!strcmp(subject->name, "*"))
-		visit_text(visit, TAG_ACCOUNTS, subject->ns);
-	else
-		visit->key(visit, &key);
-}
-
-static void visit_subject(struct visit *visit,
-			  const struct kapf_subject *subject)
-{
-	static const char prefix[] = KAPF_TENANT_PREFIX;
-	const size_t len = sizeof(prefix) - 1;
-
-	if (subject->kind == KAPF_SERVICE_ACCOUNT)
-		visit_account(visit, subject);
-	else if (!strcmp(subject->name, "*"))
-		set_add(visit->index->any[SUBJECT], visit->schema);
-	else if (subject->kind == KAPF_USER)
-		visit_text(visit, TAG_USER, subject->name);
-	else if (!strncmp(subject->name, prefix, len))
-		visit_text(visit, TAG_TENANT, subject->name + len);
-	else
-		visit_text(visit, TAG_GROUP, subject->name);
-}
-
-static void visit_resource_rule(struct visit *visit,
-				const struct kapf_resource_rule *rule)
-{
-	visit_strings(visit, VERB, TAG_VERB, &rule->verbs);
-	visit_strings(visit, API_GROUP, TAG_API_GROUP, &rule->api_groups);
-	visit_strings(visit, RESOURCE, TAG_RESOURCE, &rule->resources);
-	visit_strings(visit, NAMESPACE, TAG_NAMESPACE, &rule->namespaces);
-	if (rule->cluster_scope)
-		set_add(visit->index->any[NO_NAMESPACE], visit->schema);
-}
-
-static void visit_rule(struct visit *visit, const struct kapf_rule *rule)
-{
-	size_t i;
-
-	for (i = 0; i < rule->nr_subjects; i++)
-		visit_subject(visit, &rule->subjects[i]);
-	for (i = 0; i < rule->nr_resource_rules; i++)
-		visit_resource_rule(visit, &rule->resource_rules[i]);
-	for (i = 0; i < rule->nr_path_rules; i++)
-		visit_strings(visit, PATH_VERB, TAG_PATH_VERB,
-			      &rule->path_rules[i].verbs);
-}
-
-static void visit_all(struct visit *visit,
-		      void (*key)(struct visit *visit, const struct key *key))
-{
-	const struct kapf_configuration *config = visit->index->config;
-	size_t i, j;
-
-	visit->key = key;
-	for (i = 0; i < config->nr_schemas; i++) {
-		const struct kapf_flow_schema *schema = &config->schemas[i];
-
-		visit->schema = i;
-		for (j = 0; !schema->dangling && j < schema->rules->nr; j++)
-			visit_rule(visit, &schema->rules->rules[j]);
-	}
-}
-
-static void count_key(struct visit *visit, const struct key *key)
-{
-	(void)key;
-	visit->nr++;
-}
-
-/* The key's slot, and whether this schema has come there for the first time. */
-static struct slot *note(struct visit *visit, const struct key *key,
-			 bool *is_new)
-{
-	struct slot *slot = find_slot(visit->index, key, hash_key(key));
-	uint16_t *noted = &visit->noted[slot - visit->index->slots];
-
-	*is_new = *noted != visit->schema + 1;
-	*noted = visit->schema + 1;
-	return slot;
-}
-
-static void count_schema(struct visit *visit, const struct key *key)
-{
-	bool is_new;
-	struct slot *slot = note(visit, key, &is_new);
-
-	slot->key = *key;
-	slot->hash = hash_key(key);
-	slot->nr += is_new;
-}
-
-/* @at goes on while a list is filled, and back afterwards. */
-static void add_schema(struct visit *visit, const struct key *key)
-{
-	struct kapf_classifier *index = visit->index;
-	bool is_new;
-	struct slot *slot = note(visit, key, &is_new);
-
-	if (!is_new)
-		return;
-	if (!slot->nr)
-		set_add(index->rows + slot->at, visit->schema);
-	else
-		index->lists[slot->at++] = visit->schema;
-}
-
-/* A list where it takes less room than a row. */
-static int make_room(struct kapf_classifier *index)
-{
-	size_t rows = 0, lists = 0;
-
-	for (size_t i = 0; i <= index->mask; i++) {
-		struct slot *slot = &index->slots[i];
-
-		if (slot->nr * sizeof(*index->lists) >=
-		    index->words * sizeof(*index->rows)) {
-			slot->at = rows;
-			slot->nr = 0;
-			rows += index->words;
-		} else {
-			slot->at = lists;
-			lists += slot->nr;
-		}
-	}
-	index->rows = calloc(rows + 1, sizeof(*index->rows));
-	index->lists = calloc(lists + 1, sizeof(*index->lists));
-	return index->rows && index->lists ? 0 : -ENOMEM;
-}
-
-static int make_slots(struct visit *visit)
-{
-	struct kapf_classifier *index = visit->index;
-	size_t room = 16;
-
-	visit_all(visit, count_key);
-	while (room < 2 * visit->nr)
-		room *= 2;
-	index->mask = room - 1;
-	index->slots = calloc(room, sizeof(*index->slots));
-	visit->noted = calloc(room, sizeof(*visit->noted));
-	return index->slots && visit->noted ? 0 : -ENOMEM;
-}
-
-static int make_index(struct kapf_classifier *index)
-{
-	struct visit visit = { .index = index };
-	size_t i;
-	int ret;
-
-	index->words = (index->config->nr_schemas + WORD_BITS - 1) / WORD_BITS;
-	ret = make_slots(&visit);
-	if (!ret) {
-		visit_all(&visit, count_schema);
-		ret = make_room(index);
-	}
-	if (!ret) {
-		memset(visit.noted, 0,
-		       (index->mask + 1) * sizeof(*visit.noted));
-		visit_all(&visit, add_schema);
-		for (i = 0; i <= index->mask; i++)
-			index->slots[i].at -= index->slots[i].nr;
-	}
-	free(visit.noted);
-	return ret;
-}
 
 struct kapf_classifier *
 kapf_classifier_new(const struct kapf_configuration *config)
 {
-	struct kapf_classifier *index = calloc(1, sizeof(*index));
+	struct kapf_classifier *classifier = calloc(1, sizeof(*classifier));
+	int ret;
 
-	if (!index)
+	if (!classifier)
 		return NULL;
-	index->config = config;
-	index->last = kapf_config_schema(config, KAPF_NAME_CATCH_ALL);
-	if (config->nr_schemas > FEW_SCHEMAS &&
-	    config->nr_schemas <= KAPF_MAX_SCHEMAS && make_index(index) < 0) {
-		kapf_classifier_free(index);
+	classifier->config = config;
+	classifier->last = kapf_config_schema(config, KAPF_NAME_CATCH_ALL);
+	ret = index_make(&classifier->index[false], config, false);
+	if (!ret)
+		ret = index_make(&classifier->index[true], config, true);
+	if (ret == -ENOMEM) {
+		kapf_classifier_free(classifier);
 		return NULL;
 	}
-	return index;
+	classifier->is_indexed = !ret;
+	return classifier;
 }
 
 void kapf_classifier_free(struct kapf_classifier *classifier)
 {
 	if (!classifier)
 		return;
-	free(classifier->slots);
-	free(classifier->rows);
-	free(classifier->lists);
+	index_destroy(&classifier->index[false]);
+	index_destroy(&classifier->index[true]);
 	free(classifier);
+}
+
+static struct name name_of(const char *string)
+{
+	return (struct name){ string ? string : "",
+			      string ? strlen(string) : 0 };
+}
+
+/* NULL: no unit has it. */
+static inline const struct slot *
+find_key(const struct index *index, enum tag tag, const struct name *name)
+{
+	const struct slot *slot = find_slot(index, tag, name,
+					    hash_key(tag, name));
+
+	return slot->text ? slot : NULL;
+}
+
+/* The namespace of a service account; false: @user is none. */
+static inline bool find_namespace(const struct name *user, struct name *ns)
+{
+	static const char prefix[] = KAPF_ACCOUNT_PREFIX;
+	const size_t len = sizeof(prefix) - 1;
+	const char *colon;
+
+	if (user->len <= len || !same_text(user->text, prefix, len))
+		return false;
+	ns->text = user->text + len;
+	colon = memchr(ns->text, ':', user->len - len);
+	if (!colon)
+		return false;
+	ns->len = colon - ns->text;
+	return true;
+}
+
+/* Names of resources are short; one that is not is compared. */
+#define MAX_RESOURCE 256
+
+/* RESOURCE or RESOURCE/SUBRESOURCE; false: it is too long. */
+static bool name_resource(struct name *name, char room[MAX_RESOURCE],
+			  const struct kapf_digest *digest)
+{
+	struct name sub = name_of(digest->subresource);
+
+	*name = name_of(digest->resource);
+	if (!sub.len)
+		return true;
+	if (name->len + sub.len + 1 > MAX_RESOURCE)
+		return false;
+	memcpy(room, name->text, name->len);
+	room[name->len] = '/';
+	memcpy(room + name->len + 1, sub.text, sub.len);
+	name->text = room;
+	name->len += sub.len + 1;
+	return true;
+}
+
+static bool covers(const struct kapf_path_rule *rule,
+		   const struct kapf_digest *digest)
+{
+	const char *path = digest->path ? digest->path : "";
+
+	for (size_t i = 0; i < rule->urls.nr; i++)
+		if (kapf_url_covers(rule->urls.at[i], path))
+			return true;
+	return false;
+}
+
+/*
+ * The first unit of a word of a set, for paths the first that has the request's.
+ * Return: its schema; NULL: there is none.
+ */
+static inline const struct kapf_flow_schema *
+first_of(const struct index *index, size_t word, uint64_t set,
+	 const struct kapf_digest *digest)
+{
+	const struct unit *units = index->units + word * WORD_BITS;
+	uint64_t any = ~0ULL;
+
+	if (!digest->is_resource)
+		any = index->any[URL][word];
+	for (; set; set &= set - 1) {
+		const struct unit *first = units + __builtin_ctzll(set);
+
+		if ((any & set & -set) || covers(first->path_rule, digest))
+			return first->schema;
+	}
+	return NULL;
 }
 
 /*
  * ---------------------------------------------------------------------------
- * Asking it
+ * Sets of one word.  What takes long is to look at all names of a request.
  */
 
-/* @set gets the schemas that have the key. */
-static void unite(uint64_t *set, const struct kapf_classifier *index,
-		  const struct key *key)
+/* The bits before the first one; all where there is none. */
+static uint64_t before_first(uint64_t set)
 {
-	const struct slot *slot = find_slot(index, key, hash_key(key));
+	return (set & -set) - 1;
+}
+
+/* @set with the units that have the key, if that can make a difference. */
+static inline uint64_t unite(uint64_t set, const struct index *index,
+			     enum tag tag, const struct name *name,
+			     uint64_t certain)
+{
+	const struct slot *slot;
+
+	if (!(index->reach[tag][name->len % LENGTHS] &
+	      before_first(set & certain)))
+		return set;
+	slot = find_key(index, tag, name);
+	return slot ? set | index->rows[slot->at] : set;
+}
+
+static uint64_t find_subjects(const struct index *index,
+			      const struct kapf_digest *digest,
+			      uint64_t certain)
+{
+	uint64_t set = *index->any[SUBJECT];
+	struct name name, ns;
+
+	for (size_t i = 0; i < digest->nr_groups; i++) {
+		name = name_of(digest->groups[i]);
+		set = unite(set, index, TAG_GROUP, &name, certain);
+	}
+	if (digest->tenant && *digest->tenant) {
+		name = name_of(digest->tenant);
+		set = unite(set, index, TAG_TENANT, &name, certain);
+	}
+	name = name_of(digest->user);
+	set = unite(set, index, TAG_USER, &name, certain);
+	if (find_namespace(&name, &ns))
+		set = unite(set, index, TAG_ACCOUNTS, &ns, certain);
+	return set;
+}
+
+/* Does all of the set take all there is in this dimension?  Or ask and see. */
+static bool is_settled(const struct index *index, uint64_t set, enum tag tag)
+{
+	return !(set & ~*index->any[dimensions[tag]]);
+}
+
+static uint64_t narrow(uint64_t set, const struct index *index, enum tag tag,
+		       const struct name *name)
+{
+	const struct slot *slot = NULL;
+
+	if (index->reach[tag][name->len % LENGTHS] & set)
+		slot = find_key(index, tag, name);
+	return set & (slot ? index->rows[slot->at] :
+			     *index->any[dimensions[tag]]);
+}
+
+static uint64_t narrow_text(uint64_t set, const struct index *index,
+			    enum tag tag, const char *text)
+{
+	struct name name;
+
+	if (is_settled(index, set, tag))
+		return set;
+	name = name_of(text);
+	return narrow(set, index, tag, &name);
+}
+
+static const struct kapf_flow_schema *
+find_among_few(const struct kapf_classifier *classifier,
+	       const struct index *index, const struct kapf_digest *digest)
+{
+	bool has_namespace = digest->ns && *digest->ns;
+	uint64_t certain = index->certain[has_namespace];
+	uint64_t set = find_subjects(index, digest, certain);
+	const struct kapf_flow_schema *schema;
+	char room[MAX_RESOURCE];
+	struct name name;
+
+	set &= before_first(set & certain) | (set & certain);
+	set = narrow_text(set, index, TAG_VERB, digest->verb);
+	if (digest->is_resource) {
+		set = narrow_text(set, index, TAG_API_GROUP, digest->api_group);
+		if (!is_settled(index, set, TAG_RESOURCE)) {
+			if (!name_resource(&name, room, digest))
+				return kapf_classify(classifier->config,
+						     digest);
+			set = narrow(set, index, TAG_RESOURCE, &name);
+		}
+		set = has_namespace ? narrow_text(set, index, TAG_NAMESPACE,
+						  digest->ns) :
+				      set & *index->any[NO_NAMESPACE];
+	}
+	schema = first_of(index, 0, set, digest);
+	return schema ? schema : classifier->last;
+}
+
+/*
+ * ---------------------------------------------------------------------------
+ * Sets of many words: then each of the names may well be a key, and what takes long
+ * is to go through the words.
+ */
+
+/* @set gets the units that have the key. */
+static void add_key(uint64_t *set, const struct index *index, enum tag tag,
+		    const struct name *name)
+{
+	const struct slot *slot = NULL;
+	const uint64_t *row;
 	size_t i;
 
-	if (!slot->key.text)
+	if (index->reach[tag][name->len % LENGTHS])
+		slot = find_key(index, tag, name);
+	if (!slot)
 		return;
 	for (i = 0; i < slot->nr; i++)
 		set_add(set, index->lists[slot->at + i]);
+	row = index->rows + slot->at;
 	if (!slot->nr)
 		for (i = 0; i < index->words; i++)
-			set[i] |= index->rows[slot->at + i];
+			set[i] |= row[i];
 }
 
-static void unite_text(uint64_t *set, const struct kapf_classifier *index,
-		       enum tag tag, const char *text)
+static void add_subjects(uint64_t *set, const struct index *index,
+			 const struct kapf_digest *digest)
 {
-	const struct key key = {
-		.tag = tag, .scope = "", .text = text, .len = strlen(text)
-	};
-
-	unite(set, index, &key);
-}
-
-static const char *text(const char *string)
-{
-	return string ? string : "";
-}
-
-/* A service account is one in its namespace, and itself. */
-static void unite_account(uint64_t *set, const struct kapf_classifier *index,
-			  const char *user)
-{
-	static const char prefix[] = KAPF_ACCOUNT_PREFIX;
-	const char *ns = user + sizeof(prefix) - 1, *colon;
-	struct key key;
-
-	if (strncmp(user, prefix, sizeof(prefix) - 1))
-		return;
-	colon = strchr(ns, ':');
-	if (!colon)
-		return;
-	key = (struct key){
-		.tag = TAG_ACCOUNTS, .scope = "", .text = ns, .len = colon - ns
-	};
-	unite(set, index, &key);
-	key = (struct key){
-		.tag = TAG_ACCOUNT,
-		.scope = ns,
-		.text = colon + 1,
-		.scope_len = colon - ns,
-		.len = strlen(colon + 1),
-	};
-	unite(set, index, &key);
-}
-
-static void find_subjects(uint64_t *set, const struct kapf_classifier *index,
-			  const struct kapf_digest *digest)
-{
-	const char *user = text(digest->user), *tenant = text(digest->tenant);
+	struct name name = name_of(digest->user), ns;
 
 	memcpy(set, index->any[SUBJECT], index->words * sizeof(*set));
-	unite_text(set, index, TAG_USER, user);
-	unite_account(set, index, user);
-	if (*tenant)
-		unite_text(set, index, TAG_TENANT, tenant);
-	for (size_t i = 0; i < digest->nr_groups; i++)
-		unite_text(set, index, TAG_GROUP, text(digest->groups[i]));
-}
-
-/* Leave in @set what has @name in this dimension, or takes all there is. */
-static void narrow(uint64_t *set, const struct kapf_classifier *index,
-		   enum dimension dimension, enum tag tag, const char *name)
-{
-	uint64_t having[MAX_WORDS];
-
-	memcpy(having, index->any[dimension], index->words * sizeof(*having));
-	unite_text(having, index, tag, name);
-	for (size_t i = 0; i < index->words; i++)
-		set[i] &= having[i];
-}
-
-/* Names of resources are short; of one that is not, nothing is known. */
-#define MAX_RESOURCE 256
-
-static void narrow_resource(uint64_t *set, const struct kapf_classifier *index,
-			    const struct kapf_digest *digest)
-{
-	const char *subresource = text(digest->subresource);
-	const char *resource = text(digest->resource);
-	size_t len = strlen(resource), sub_len = strlen(subresource);
-	char both[MAX_RESOURCE];
-
-	if (!sub_len) {
-		narrow(set, index, RESOURCE, TAG_RESOURCE, resource);
-	} else if (len + sub_len + 2 <= sizeof(both)) {
-		memcpy(both, resource, len);
-		both[len] = '/';
-		memcpy(both + len + 1, subresource, sub_len + 1);
-		narrow(set, index, RESOURCE, TAG_RESOURCE, both);
+	add_key(set, index, TAG_USER, &name);
+	if (find_namespace(&name, &ns))
+		add_key(set, index, TAG_ACCOUNTS, &ns);
+	if (digest->tenant && *digest->tenant) {
+		name = name_of(digest->tenant);
+		add_key(set, index, TAG_TENANT, &name);
+	}
+	for (size_t i = 0; i < digest->nr_groups; i++) {
+		name = name_of(digest->groups[i]);
+		add_key(set, index, TAG_GROUP, &name);
 	}
 }
 
-static void narrow_all(uint64_t *set, const struct kapf_classifier *index,
-		       const struct kapf_digest *digest)
+/* The units that have the key, or take all there is; maybe in @room. */
+static const uint64_t *find_row(const struct index *index, enum tag tag,
+				const struct name *name, uint64_t *room)
 {
-	const char *ns = text(digest->ns);
+	const uint64_t *any = index->any[dimensions[tag]];
+	const struct slot *slot = find_key(index, tag, name);
 
-	if (!digest->is_resource) {
-		narrow(set, index, PATH_VERB, TAG_PATH_VERB,
-		       text(digest->verb));
-		return;
+	if (!slot)
+		return any;
+	if (!slot->nr)
+		return index->rows + slot->at;
+	memcpy(room, any, index->words * sizeof(*room));
+	for (size_t i = 0; i < slot->nr; i++)
+		set_add(room, index->lists[slot->at + i]);
+	return room;
+}
+
+static const struct kapf_flow_schema *
+find_among_many(const struct kapf_classifier *classifier,
+		const struct index *index, const struct kapf_digest *digest)
+{
+	uint64_t set[MAX_WORDS], room[4][MAX_WORDS];
+	const uint64_t *verb, *api_group, *resource, *ns;
+	const struct kapf_flow_schema *schema = NULL;
+	char text[MAX_RESOURCE];
+	struct name name;
+	size_t i;
+
+	add_subjects(set, index, digest);
+	name = name_of(digest->verb);
+	verb = find_row(index, TAG_VERB, &name, room[0]);
+	api_group = verb;
+	resource = verb;
+	ns = verb;
+	if (digest->is_resource) {
+		name = name_of(digest->api_group);
+		api_group = find_row(index, TAG_API_GROUP, &name, room[1]);
+		if (!name_resource(&name, text, digest))
+			return kapf_classify(classifier->config, digest);
+		resource = find_row(index, TAG_RESOURCE, &name, room[2]);
+		name = name_of(digest->ns);
+		ns = name.len ? find_row(index, TAG_NAMESPACE, &name, room[3]) :
+				index->any[NO_NAMESPACE];
 	}
-	narrow(set, index, VERB, TAG_VERB, text(digest->verb));
-	narrow(set, index, API_GROUP, TAG_API_GROUP, text(digest->api_group));
-	narrow_resource(set, index, digest);
-	if (*ns)
-		narrow(set, index, NAMESPACE, TAG_NAMESPACE, ns);
-	else
-		for (size_t i = 0; i < index->words; i++)
-			set[i] &= index->any[NO_NAMESPACE][i];
+	for (i = 0; !schema && i < index->words; i++)
+		schema = first_of(index, i, set[i] & verb[i] & api_group[i] &
+				  resource[i] & ns[i], digest);
+	return schema ? schema : classifier->last;
 }
 
 const struct kapf_flow_schema *
 kapf_classifier_match(const struct kapf_classifier *classifier,
 		      const struct kapf_digest *digest)
 {
-	const struct kapf_configuration *config = classifier->config;
-	unsigned int tries = 0;
-	uint64_t set[MAX_WORDS];
+	const struct index *index = &classifier->index[digest->is_resource];
 
-	if (!classifier->words)
-		return kapf_classify(config, digest);
-	find_subjects(set, classifier, digest);
-	for (size_t i = 0; i < classifier->words; i++) {
-		while (set[i]) {
-			const struct kapf_flow_schema *schema =
-				&config->schemas[i * WORD_BITS +
-						 __builtin_ctzll(set[i])];
-
-			if (kapf_schema_matches(schema, digest))
-				return schema;
-			set[i] &= set[i] - 1;
-			if (++tries == CHEAP_TRIES)
-				narrow_all(set, classifier, digest);
-		}
-	}
-	return classifier->last;
+	if (!classifier->is_indexed)
+		return kapf_classify(classifier->config, digest);
+	if (!index->words)
+		return classifier->last;
+	if (index->words == 1)
+		return find_among_few(classifier, index, digest);
+	return find_among_many(classifier, index, digest);
 }

@@ -132,13 +132,16 @@ static enum kapf_part unlike_resource(const struct kapf_resource_rule *rule,
  */
 bool kapf_url_covers(const char *url, const char *path)
 {
-	size_t len = strlen(url);
+	size_t len = 0;
 
-	if (!strcmp(url, path))
+	while (url[len] && url[len] == path[len])
+		len++;
+	if (!url[len] && !path[len])
 		return true;
-	if (len && url[len - 1] == '*')
+	/* The path may have a * there, too. */
+	if (!url[len] && len && url[len - 1] == '*')
 		len--;
-	if (strncmp(url, path, len))
+	if (url[len] && (url[len] != '*' || url[len + 1]))
 		return false;
 	return (len && url[len - 1] == '/') || path[len] == '/';
 }

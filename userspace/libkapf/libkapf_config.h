@@ -311,7 +311,7 @@ void kapf_classifier_free(struct kapf_classifier *classifier);
  * @classifier: of the configuration
  * @digest: the request
  *
- * Compares the request with few schemas, however many there are.
+ * Looks its names up rather than compare it with each schema.
  *
  * Return: never NULL.
  */
