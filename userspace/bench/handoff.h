@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define HANDOFF_ROUNDS 4000
+#define HANDOFF_ROUNDS 1000
 
 void handoff_kapf(uint64_t ns[HANDOFF_ROUNDS]);
 void handoff_futex(uint64_t ns[HANDOFF_ROUNDS]);

@@ -57,15 +57,32 @@ static const char usage[] =
 "  --workload WORKLOAD  uncontended, saturated, levels8, wide, mix, poisson,\n"
 "                       onoff, fairness, kill, or, of kapf alone, handoff,\n"
 "                       scaling; likewise\n"
-"  --repeats N          of each; default 3, with --host 10\n"
+"  --repeats N          of each; default 5, with --host 10\n"
 "  --seconds S          that each run counts requests; 5 times as long for poisson\n"
-"                       and onoff, 10 for fairness; default 0.2, with --host 1\n"
+"                       and onoff, 10 for fairness; default 0.1, with --host 1\n"
 "  --seed N             of the requests; default 1\n"
 "  --host               this is a real machine: say which, and measure longer\n"
 "  --help\n"
 "\n"
-"Measures kapf and what one would use without it.  Prints lines \"KEY VALUE\".\n"
-"kapf has to be loaded, and is configured anew.\n";
+"Measures kapf and what one would use without it, one beside the other: an\n"
+"engine like kapf's in the process (mutex), in shared memory (shm) and in a daemon\n"
+"(socket); semaphores (sysv); the queues of an API server (reference).  kapf has to\n"
+"be loaded, and is configured anew.\n"
+"\n"
+"  uncontended   one flow, and always a free seat: what asking costs\n"
+"  saturated     64 flows, 12 workers of each process for 4 seats\n"
+"  levels8       8 priority levels, with 2 seats each\n"
+"  wide          many requests of 1 seat and a few of 8, for 10 seats\n"
+"  mix           exempt requests among such as wait\n"
+"  poisson       800 requests/s, whatever becomes of them: their latency\n"
+"  onoff         the same in bursts\n"
+"  fairness      a heavy flow, two others, and a light one\n"
+"  kill          does a killed process give back its seats?\n"
+"  handoff       from a process that finishes to one that waits\n"
+"  scaling       exempt requests on two processors, by those on one\n"
+"\n"
+"Prints lines \"KEY VALUE\", a key as often as there are repeats: wall.ns.PEER.\n"
+"WORKLOAD.PROCESSES is the time by request, in ns.\n";
 
 static void die(const char *what, const char *name)
 {
@@ -172,9 +189,9 @@ static void set_defaults(struct plan *plan)
 			add_work(plan, extras[i]);
 	}
 	if (!plan->repeats)
-		plan->repeats = plan->host ? 10 : 3;
+		plan->repeats = plan->host ? 10 : 5;
 	if (!plan->seconds)
-		plan->seconds = plan->host ? 1 : 0.2;
+		plan->seconds = plan->host ? 1 : 0.1;
 	if (!plan->seed)
 		plan->seed = 1;
 }

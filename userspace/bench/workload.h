@@ -41,7 +41,8 @@
  * of all requests that were finished in these seconds, which begin as above.  The
  * results are Jain's index, (sum of x)^2 / (n * sum of x^2), over all flows, where x
  * is requests finished / entitled; and the 99th percentile of the light flow's time
- * from when a request should have arrived to when it had its seat.
+ * from when a request should have arrived to when it had its seat, or, where it has
+ * not had it by then, to the end.
  *
  * A peer that is a program of its own gets all this as arguments, each of them, in
  * this form and any order:
