@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "bench.h"
 #include "peers/program.h"
 #include "workload.h"
 
@@ -129,6 +131,33 @@ TEST(a_program_gets_its_workload_as_arguments)
 	EXPECT_EQ(results[0].value, WORKLOAD_ARGUMENTS);
 	EXPECT_EQ(results[1].value, workload_find("wide")->seats);
 	EXPECT_EQ(results[2].value, 42);
+}
+
+/* Whether a run of a program that does this ends as one that fails. */
+static bool fails(const char *text)
+{
+	const struct peer peer = { .program = "kapf-bench-test" };
+	struct program_result results[] = { { .key = "ns" }, {} };
+	int status;
+	pid_t pid;
+
+	make_program(peer.program, text);
+	pid = bench_fork();
+	if (!pid) {
+		program_run(&peer, workload_find("mix"), 1, 1, results);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+TEST(a_program_that_fails_or_says_too_little_ends_the_run)
+{
+	EXPECT_FALSE(fails("echo ns 5"));
+	EXPECT_TRUE(fails("echo ns 5; rm -r ${0%/*}; exit 1"));
+	EXPECT_TRUE(fails("echo nanoseconds 5"));
+	EXPECT_TRUE(fails("echo ns -5"));
+	EXPECT_TRUE(fails("echo ns five"));
 }
 
 TEST_HARNESS_MAIN

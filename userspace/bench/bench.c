@@ -51,6 +51,16 @@ void bench_fail(const char *what)
 }
 
 /**
+ * bench_wrong() - end, since something is not as it should be
+ * @what: that no system call has said
+ */
+void bench_wrong(const char *what)
+{
+	fprintf(stderr, "kapf-bench: %s\n", what);
+	exit(1);
+}
+
+/**
  * bench_now() - CLOCK_MONOTONIC, in ns
  */
 uint64_t bench_now(void)

@@ -31,6 +31,7 @@ struct bench {
 };
 
 void bench_fail(const char *what) __attribute__((noreturn));
+void bench_wrong(const char *what) __attribute__((noreturn));
 uint64_t bench_now(void);
 void *bench_lines(size_t size);
 void bench_pin(uint32_t number);

@@ -116,7 +116,7 @@ static void wait_for_workers(const struct crew *crew)
 	       crew->workers) {
 		for (i = 0; i < crew->processes; i++)
 			if (waitpid(crew->pids[i], NULL, WNOHANG))
-				bench_fail("a process has ended");
+				bench_wrong("a process has ended");
 		crew_sleep(LOOK_NS);
 	}
 	crew_sleep(WORKLOAD_START_NS);
@@ -160,9 +160,8 @@ void crew_stop(struct crew *crew)
 	for (i = 0; i < crew->processes; i++) {
 		int status;
 
-		errno = 0;
 		if (waitpid(crew->pids[i], &status, 0) < 0 || status)
-			bench_fail("a process has not ended well");
+			bench_wrong("a process has not ended well");
 	}
 	crew->peer->close(crew->handle);
 }
@@ -214,7 +213,7 @@ void crew_admit(struct crew *crew, uint32_t worker,
 		const struct request *request)
 {
 	if (crew->peer->admit(crew->handle, worker, request) != PEER_EXECUTE)
-		bench_fail("a request was refused");
+		bench_wrong("a request was refused");
 }
 
 /**

@@ -62,7 +62,7 @@ static bool take_turn(struct handoff *handoff, uint32_t me)
 	uint64_t ns = bench_now() - handoff->since;
 
 	if (++handoff->turns > TURNS_MAX)
-		bench_fail("the two do not take turns");
+		bench_wrong("the two do not take turns");
 	if (handoff->counts && handoff->done < WARM_UP + HANDOFF_ROUNDS) {
 		if (handoff->done >= WARM_UP)
 			handoff->ns[handoff->done - WARM_UP] = ns;
@@ -83,7 +83,7 @@ static void take_turns_kapf(struct handoff *handoff, uint32_t me, void *handle)
 	while (more) {
 		handoff->asks[me] = 1;
 		if (peer_kapf.admit(handle, me, &request) != PEER_EXECUTE)
-			bench_fail("a request was refused");
+			bench_wrong("a request was refused");
 		more = take_turn(handoff, me);
 		peer_kapf.finish(handle, me, &request);
 	}
@@ -131,7 +131,7 @@ static void run(void (*take_turns)(struct handoff *handoff, uint32_t me,
 	}
 	for (i = 0; i < 2; i++)
 		if (waitpid(pids[i], &status, 0) < 0 || status)
-			bench_fail("a process has not ended well");
+			bench_wrong("a process has not ended well");
 	for (i = 0; i < HANDOFF_ROUNDS; i++)
 		ns[i] = handoff->ns[i];
 	munmap(handoff, sizeof(*handoff));

@@ -59,7 +59,7 @@ double loads_closed(const struct peer *peer, const struct workload *load,
 	crew_stop(&crew);
 	crew_end(&crew);
 	if (!count)
-		bench_fail("no request was finished");
+		bench_wrong("no request was finished");
 	return (double)(end - begin) / count;
 }
 
@@ -129,7 +129,7 @@ struct loads_open loads_open(const struct peer *peer,
 	crew.nr_samples = workload_arrivals(load, seed, seconds, arrivals,
 					    room);
 	if (!crew.nr_samples || crew.nr_samples == room)
-		bench_fail("too few requests, or too many");
+		bench_wrong("too few requests, or too many");
 	crew_start(&crew);
 	crew_stop(&crew);
 	qsort(crew.samples, crew.nr_samples, sizeof(*crew.samples), compare);
@@ -243,7 +243,7 @@ struct loads_fair loads_fair(const struct peer *peer,
 	uint64_t end;
 
 	if (!crew.nr_samples)
-		bench_fail("too short for the light flow");
+		bench_wrong("too short for the light flow");
 	crew_start(&crew);
 	end = crew.shared->start_ns + seconds * SECOND_NS;
 	crew_sleep_until(end);
@@ -301,7 +301,7 @@ bool loads_kill(const struct peer *peer)
 	}
 	close(ready[1]);
 	if (read(ready[0], &got, 1) != 1 || !got)
-		bench_fail("the one to be killed has not got the seats");
+		bench_wrong("the one to be killed has not got the seats");
 	close(ready[0]);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -309,7 +309,7 @@ bool loads_kill(const struct peer *peer)
 	if (!pid)
 		_exit(!take_seats(peer, handle, load->seats, load->seats));
 	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
-		bench_fail("the one after the killed one");
+		bench_wrong("the one after the killed one");
 	peer->close(handle);
 	return !status;
 }

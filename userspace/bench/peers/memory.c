@@ -70,7 +70,7 @@ static struct memory *memory_open(const struct peer_limits *limits, bool shared)
 	struct memory *memory;
 
 	if (limits->load->seats > WOKEN_MAX)
-		bench_fail("too many seats for a peer in memory");
+		bench_wrong("too many seats for a peer in memory");
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (memory == MAP_FAILED)

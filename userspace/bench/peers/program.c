@@ -81,8 +81,8 @@ void program_run(const struct peer *peer, const struct workload *load,
 		take_line(line, results);
 	fclose(out);
 	if (waitpid(pid, &status, 0) < 0 || status)
-		bench_fail(peer->program);
+		bench_wrong("a peer's program has failed");
 	for (; results->key; results++)
 		if (results->value <= 0)
-			bench_fail(results->key);
+			bench_wrong("a peer's program has not printed all");
 }
