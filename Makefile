@@ -5,9 +5,11 @@
 
 MAKEFLAGS += --no-print-directory
 include version.mk
-# libkapf first: the others are linked with it.
+# libkapf first: the others are linked with it.  What is in Go is for benchmarks alone,
+# and long in the making.
 USERSPACE := $(patsubst %/Makefile,%,$(wildcard userspace/libkapf/Makefile) \
-	$(filter-out userspace/libkapf/%,$(wildcard userspace/*/Makefile)))
+	$(filter-out userspace/libkapf/% userspace/go/%, \
+	$(wildcard userspace/*/Makefile)))
 
 # Where `make install` puts things; below DESTDIR, if that is given.
 prefix = /usr/local
@@ -106,6 +108,7 @@ fuzz:
 bench:
 	@scripts/deps --bench
 	@$(MAKE) -s modules tools
+	@$(MAKE) -s -C userspace/go
 	@userspace/bench/run
 
 lint:
