@@ -128,7 +128,8 @@ static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
 	tally->nr_waiting++;
 	tally->waiting_seats += kapf_request_width(&slot->request);
 	kapf_measure_enqueue(level, slot,
-			     level->qs.queues[slot->request.queue].nr_waiting);
+			     kapf_queueset_queue(&level->qs,
+						 slot->request.queue)->nr_waiting);
 	kapf_deadlines_add(&level->waits, &slot->deadline, until);
 	trace_kapf_enqueue(slot, slot->arrival, until);
 	if (!(slot->flags & KAPF_SLOT_EVENT))

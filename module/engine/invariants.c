@@ -31,9 +31,9 @@ static u64 kapf_total_work(const struct kapf_request *req)
 }
 
 static const char *kapf_list_broken(const struct kapf_queueset *qs,
-				    const struct kapf_queue *queue,
-				    struct kapf_recount *sum)
+				    u32 index, struct kapf_recount *sum)
 {
+	const struct kapf_queue *queue = kapf_queueset_queue(qs, index);
 	const struct kapf_request *before = NULL;
 	const struct kapf_request *req;
 	u64 work = 0, initial_seats = 0, width = 0;
@@ -44,7 +44,7 @@ static const char *kapf_list_broken(const struct kapf_queueset *qs,
 			return "more in the list than nr_waiting";
 		if (req->link.next->prev != &req->link)
 			return "list is torn";
-		if (req->queue != queue - qs->queues)
+		if (req->queue != index)
 			return "a request waits in a queue that is not its own";
 		if (before && req->position <= before->position)
 			return "a younger request waits before an older one";
@@ -71,11 +71,11 @@ static const char *kapf_list_broken(const struct kapf_queueset *qs,
 }
 
 static const char *kapf_queue_broken(const struct kapf_queueset *qs,
-				     const struct kapf_queue *queue,
-				     struct kapf_recount *sum)
+				     u32 index, struct kapf_recount *sum)
 {
+	const struct kapf_queue *queue = kapf_queueset_queue(qs, index);
+	const char *broken = kapf_list_broken(qs, index, sum);
 	const struct kapf_request *oldest;
-	const char *broken = kapf_list_broken(qs, queue, sum);
 
 	if (broken)
 		return broken;
@@ -98,6 +98,22 @@ static const char *kapf_queue_broken(const struct kapf_queueset *qs,
 	return NULL;
 }
 
+/* Is it one of those that the queue set has, or had before it began to move? */
+static bool kapf_is_queue(const struct kapf_queueset *qs,
+			  const struct kapf_queue *queue)
+{
+	if (queue >= qs->queues && queue < qs->queues + qs->nr_kept)
+		return true;
+	return qs->nr_moved != KAPF_ALL_MOVED && queue >= qs->former &&
+	       queue < qs->former + qs->nr_kept;
+}
+
+static u32 kapf_backlogged_index(const struct kapf_queue *queue)
+{
+	return list_first_entry(&queue->waiting, struct kapf_request,
+				link)->queue;
+}
+
 static const char *kapf_tree_broken(const struct kapf_queueset *qs, u32 backlogged)
 {
 	struct rb_node *node = rb_first(&qs->backlog.rb_root);
@@ -112,14 +128,18 @@ static const char *kapf_tree_broken(const struct kapf_queueset *qs, u32 backlogg
 		if (++n > backlogged)
 			return "more queues in the tree than have a backlog";
 		queue = rb_entry(node, struct kapf_queue, node);
-		if (queue < qs->queues || queue >= qs->queues + qs->nr_kept)
+		if (!kapf_is_queue(qs, queue))
 			return "the tree holds what is no queue";
 		if (!queue->nr_waiting)
 			return "a queue without a backlog is in the tree";
+		if (kapf_queueset_queue(qs, kapf_backlogged_index(queue)) !=
+		    queue)
+			return "a queue is in the tree where it was before it was moved";
 		if (before && (kapf_seatsec_before(queue->finish_r,
 						   before->finish_r) ||
 			       (queue->finish_r == before->finish_r &&
-				queue <= before)))
+				kapf_backlogged_index(queue) <=
+				kapf_backlogged_index(before))))
 			return "the tree is out of order";
 		before = queue;
 	}
@@ -143,7 +163,7 @@ const char *kapf_invariant_broken(const struct kapf_queueset *qs)
 	u32 i;
 
 	for (i = 0; i < qs->nr_kept; i++) {
-		broken = kapf_queue_broken(qs, &qs->queues[i], &sum);
+		broken = kapf_queue_broken(qs, i, &sum);
 		if (broken)
 			return broken;
 	}

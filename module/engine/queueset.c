@@ -58,6 +58,7 @@ void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
 	qs->queues = queues;
 	qs->nr_queues = nr_queues;
 	qs->nr_kept = nr_queues;
+	qs->nr_moved = KAPF_ALL_MOVED;
 	qs->hand_size = hand_size;
 	qs->queue_length_limit = queue_length_limit;
 	qs->robin = 0;
@@ -94,7 +95,7 @@ static void kapf_queueset_advance(struct kapf_queueset *qs, u64 now)
 static struct kapf_queue *kapf_request_queue(const struct kapf_queueset *qs,
 					     const struct kapf_request *req)
 {
-	return &qs->queues[req->queue];
+	return kapf_queueset_queue(qs, req->queue);
 }
 
 static bool kapf_queue_active(const struct kapf_queue *queue)
@@ -135,6 +136,17 @@ bool kapf_queueset_has_room(const struct kapf_queueset *qs, u32 width)
 	       (!qs->nr_waiting && kapf_queueset_seat_free(qs));
 }
 
+static struct kapf_request *kapf_queue_oldest(const struct kapf_queue *queue)
+{
+	return list_first_entry(&queue->waiting, struct kapf_request, link);
+}
+
+/* Index of a queue with something waiting. */
+static u32 kapf_queue_index(const struct kapf_queue *queue)
+{
+	return kapf_queue_oldest(queue)->queue;
+}
+
 static bool kapf_queue_before(struct rb_node *a, const struct rb_node *b)
 {
 	const struct kapf_queue *x = rb_entry(a, struct kapf_queue, node);
@@ -142,12 +154,7 @@ static bool kapf_queue_before(struct rb_node *a, const struct rb_node *b)
 
 	if (x->finish_r != y->finish_r)
 		return kapf_seatsec_before(x->finish_r, y->finish_r);
-	return x < y;
-}
-
-static struct kapf_request *kapf_queue_oldest(const struct kapf_queue *queue)
-{
-	return list_first_entry(&queue->waiting, struct kapf_request, link);
+	return kapf_queue_index(x) < kapf_queue_index(y);
 }
 
 /*
@@ -175,25 +182,26 @@ static void kapf_queue_unbound(struct kapf_queueset *qs,
 /*
  * Choose the queue of the flow's hand with the least work waiting, the first of
  * equals from a place in the hand that moves with each deal: where hands
- * overlap, no queue should be everybody's first.
+ * overlap, no queue should be everybody's first.  Return: its index.
  */
-static struct kapf_queue *kapf_queueset_choose(struct kapf_queueset *qs,
-					       u64 hash)
+static u32 kapf_queueset_choose(struct kapf_queueset *qs, u64 hash)
 {
 	u32 position = qs->deals++ % qs->hand_size;
-	struct kapf_queue *best = NULL;
-	u32 i;
+	u64 least = 0;
+	u32 i, best = 0;
 
 	kapf_deal_start(&qs->deal, hash, qs->nr_queues);
 	for (i = 0; i < qs->hand_size; i++) {
-		struct kapf_queue *queue;
+		u32 card = kapf_deal_card(&qs->deal, position);
+		u64 work = kapf_queueset_queue(qs, card)->waiting_work;
 
-		queue = &qs->queues[kapf_deal_card(&qs->deal, position)];
 		/* Every request is some work, so nothing is less than none. */
-		if (!queue->waiting_work)
-			return queue;
-		if (!best || queue->waiting_work < best->waiting_work)
-			best = queue;
+		if (!work)
+			return card;
+		if (!i || work < least) {
+			least = work;
+			best = card;
+		}
 		if (++position == qs->hand_size)
 			position = 0;
 	}
@@ -296,6 +304,7 @@ enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 {
 	bool has_room = kapf_queueset_has_room(qs, kapf_request_width(req));
 	struct kapf_queue *queue;
+	u32 index;
 
 	kapf_queueset_advance(qs, now);
 	req->queue = KAPF_NO_QUEUE;
@@ -306,12 +315,13 @@ enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 		return KAPF_ADMISSION_SEATED;
 	}
 
-	queue = kapf_queueset_choose(qs, hash);
+	index = kapf_queueset_choose(qs, hash);
+	queue = kapf_queueset_queue(qs, index);
 	if (queue->nr_waiting >= qs->queue_length_limit &&
 	    !kapf_queueset_seat_free(qs))
 		return KAPF_ADMISSION_QUEUE_FULL;
 
-	req->queue = kapf_queue_index(qs, queue);
+	req->queue = index;
 	if (!kapf_queue_active(queue)) {
 		queue->next_dispatch_r = qs->current_r;
 		qs->nr_active++;
@@ -345,7 +355,7 @@ static struct kapf_queue *kapf_queueset_pick(const struct kapf_queueset *qs)
 		queue = rb_entry(node, struct kapf_queue, node);
 		if (queue->finish_r != least->finish_r) {
 			node = node->rb_left;
-		} else if (kapf_queue_index(qs, queue) > qs->robin) {
+		} else if (kapf_queue_index(queue) > qs->robin) {
 			next = queue;
 			node = node->rb_left;
 		} else {
@@ -542,17 +552,42 @@ static bool kapf_queue_used(const struct kapf_queue *queue)
 /**
  * kapf_queueset_least_room() - how many queues have to be kept
  * @qs: the queue set
+ * @room: not more than so many, at most nr_kept
+ * @budget: most queues to look at
+ *
+ * To be called again with what it returns, until that is less than @budget below
+ * @room.  Meanwhile others may be put to use only if flows use them: not those
+ * from nr_queues on.
  *
  * Return: one more than the index of the last queue that a request waits in or
- * came from; 0 if there is none.
+ * came from, or less than @room by the budget; 0 if there is none.
  */
-u32 kapf_queueset_least_room(const struct kapf_queueset *qs)
+u32 kapf_queueset_least_room(const struct kapf_queueset *qs, u32 room,
+			     u32 budget)
 {
-	u32 nr = qs->nr_kept;
+	while (room && budget-- &&
+	       !kapf_queue_used(kapf_queueset_queue(qs, room - 1)))
+		room--;
+	return room;
+}
 
-	while (nr && !kapf_queue_used(&qs->queues[nr - 1]))
-		nr--;
-	return nr;
+/**
+ * kapf_queueset_deal() - change how queues are dealt
+ * @qs: the queue set
+ * @nr_queues: that flows are to use, of those that it has; 0: refuse rather than
+ *	queue
+ * @hand_size: queues that a flow may use, at most kapf_hand_max(@nr_queues)
+ * @queue_length_limit: of one queue, while no seat is free
+ *
+ * A queue beyond the first @nr_queues takes no more requests; those that it has
+ * are served as before.
+ */
+void kapf_queueset_deal(struct kapf_queueset *qs, u32 nr_queues, u32 hand_size,
+			u32 queue_length_limit)
+{
+	qs->nr_queues = nr_queues;
+	qs->hand_size = hand_size;
+	qs->queue_length_limit = queue_length_limit;
 }
 
 /* Whatever points to the queue is to point to where it has been moved. */
@@ -568,33 +603,37 @@ static void kapf_queue_move(struct kapf_queueset *qs, struct kapf_queue *from,
 }
 
 /**
- * kapf_queueset_resize() - change the number of queues and how they are dealt
+ * kapf_queueset_move() - replace the queues by more or fewer
  * @qs: the queue set
- * @queues: of kapf_queues_init(); or those it has, if they are enough
- * @room: how many these are, at least @nr_queues and kapf_queueset_least_room()
- * @nr_queues: that flows are to use; 0: refuse rather than queue
- * @hand_size: queues that a flow may use, at most kapf_hand_max(@nr_queues)
- * @queue_length_limit: of one queue, while no seat is free
+ * @queues: of kapf_queues_init(), others than it has
+ * @room: how many these are, at least nr_queues and kapf_queueset_least_room()
+ * @budget: most queues to move
  *
- * A queue beyond the first @nr_queues takes no more requests; those that it has
- * are served as before.  The old queues are the caller's again.
+ * To be called again while it returns true; the queue set may be used in between.
+ * Then the old queues are the caller's again.
+ *
+ * Return: whether the budget is used up.
  */
-void kapf_queueset_resize(struct kapf_queueset *qs, struct kapf_queue *queues,
-			  u32 room, u32 nr_queues, u32 hand_size,
-			  u32 queue_length_limit)
+bool kapf_queueset_move(struct kapf_queueset *qs, struct kapf_queue *queues,
+			u32 room, u32 budget)
 {
-	u32 i, nr = qs->nr_kept < room ? qs->nr_kept : room;
-	struct kapf_queue *old = qs->queues;
+	if (qs->queues != queues) {
+		qs->former = qs->queues;
+		qs->queues = queues;
+		qs->nr_moved = 0;
+		if (qs->nr_kept > room)
+			qs->nr_kept = room;
+	}
+	for (; qs->nr_moved < qs->nr_kept; qs->nr_moved++) {
+		u32 i = qs->nr_moved;
 
-	if (queues == old)
-		nr = 0;
-	/* One that is not used has nothing that is worth a move. */
-	for (i = 0; i < nr; i++)
-		if (kapf_queue_used(&old[i]))
-			kapf_queue_move(qs, &old[i], &queues[i]);
-	qs->queues = queues;
+		if (!budget--)
+			return true;
+		/* One that is not used has nothing that is worth a move. */
+		if (kapf_queue_used(&qs->former[i]))
+			kapf_queue_move(qs, &qs->former[i], &queues[i]);
+	}
+	qs->nr_moved = KAPF_ALL_MOVED;
 	qs->nr_kept = room;
-	qs->nr_queues = nr_queues;
-	qs->hand_size = hand_size;
-	qs->queue_length_limit = queue_length_limit;
+	return false;
 }

@@ -9,6 +9,7 @@
 #include "dealer.h"
 
 #define KAPF_NO_QUEUE (~0u)
+#define KAPF_ALL_MOVED (~0u)
 
 /* G: how long a request is taken to execute, until it is known (3 ms). */
 #define KAPF_GUESSED_SERVICE_NS 3000000
@@ -91,6 +92,9 @@ struct kapf_queue {
  *	virtual time
  * @deals: hands ever dealt
  * @queues: all that are kept
+ * @former: during kapf_queueset_move(): where those are that have not been moved
+ * @nr_moved: those before this index are in @queues; KAPF_ALL_MOVED but during
+ *	kapf_queueset_move()
  * @backlog: those with something waiting, by finish_r and index
  * @nr_backlogged: how many those are
  * @no_accommodation: times that seats were free, but too few for the next
@@ -123,8 +127,10 @@ struct kapf_queueset {
 	u64 dispatch_r;
 	u64 latest_s;
 	struct kapf_queue *queues;
+	struct kapf_queue *former;
 	struct rb_root_cached backlog;
 	u32 nr_backlogged;
+	u32 nr_moved;
 	u64 no_accommodation;
 	struct kapf_request *blocked;
 	void (*dispatched)(struct kapf_queueset *qs, struct kapf_request *req,
@@ -145,10 +151,11 @@ static inline u32 kapf_request_width(const struct kapf_request *req)
 						       req->final_seats;
 }
 
-static inline u32 kapf_queue_index(const struct kapf_queueset *qs,
-				   const struct kapf_queue *queue)
+/* The queue of an index below nr_kept. */
+static inline struct kapf_queue *
+kapf_queueset_queue(const struct kapf_queueset *qs, u32 index)
 {
-	return queue - qs->queues;
+	return index < qs->nr_moved ? &qs->queues[index] : &qs->former[index];
 }
 
 /* Does nothing wait, execute or linger? */
@@ -162,10 +169,12 @@ void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
 			u32 nr_queues, u32 hand_size, u32 queue_length_limit,
 			u32 seats);
 void kapf_queueset_limit(struct kapf_queueset *qs, u32 seats, u64 now);
-u32 kapf_queueset_least_room(const struct kapf_queueset *qs);
-void kapf_queueset_resize(struct kapf_queueset *qs, struct kapf_queue *queues,
-			  u32 room, u32 nr_queues, u32 hand_size,
-			  u32 queue_length_limit);
+void kapf_queueset_deal(struct kapf_queueset *qs, u32 nr_queues, u32 hand_size,
+			u32 queue_length_limit);
+u32 kapf_queueset_least_room(const struct kapf_queueset *qs, u32 room,
+			     u32 budget);
+bool kapf_queueset_move(struct kapf_queueset *qs, struct kapf_queue *queues,
+			u32 room, u32 budget);
 bool kapf_queueset_has_room(const struct kapf_queueset *qs, u32 width);
 enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 					struct kapf_request *req, u64 hash,

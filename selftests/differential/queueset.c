@@ -66,7 +66,8 @@ static void note_dispatched(struct kapf_queueset *qs, struct kapf_request *req,
 static void resize(struct trace *trace, struct json_object *event)
 {
 	uint64_t nr = case_u64(event, "queues");
-	u32 room = kapf_queueset_least_room(&trace->qs);
+	u32 kept = trace->qs.nr_kept;
+	u32 room = kapf_queueset_least_room(&trace->qs, kept, kept);
 	struct kapf_queue *queues;
 
 	if (nr > MAX_QUEUES)
@@ -78,9 +79,9 @@ static void resize(struct trace *trace, struct json_object *event)
 	if (room && !queues)
 		err(1, "calloc");
 	kapf_queues_init(queues, room);
-	kapf_queueset_resize(&trace->qs, queues, room, nr,
-			     case_u64(event, "hand"),
-			     case_u64(event, "length"));
+	kapf_queueset_move(&trace->qs, queues, room, kept);
+	kapf_queueset_deal(&trace->qs, nr, case_u64(event, "hand"),
+			   case_u64(event, "length"));
 	free(trace->queues);
 	trace->queues = queues;
 }

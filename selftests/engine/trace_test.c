@@ -37,6 +37,7 @@ enum {
 	LIMIT_CUT,			/* below the seats in use */
 	QUEUES_LEFT,			/* of a higher number, by requests */
 	QUEUES_NO_MORE,			/* while requests wait */
+	QUEUES_MOVING,			/* while requests come and go */
 	LONG_STEP,			/* of a day or more */
 	NR_MET,
 };
@@ -64,6 +65,7 @@ static const char * const met_names[NR_MET] = {
 	[LIMIT_CUT] = "limit cut below the seats in use",
 	[QUEUES_LEFT] = "surplus queues in use",
 	[QUEUES_NO_MORE] = "no queues any more while requests wait",
+	[QUEUES_MOVING] = "events while queues are moved",
 	[SMALL_BUDGET] = "budget used up",
 	[LONG_STEP] = "step of days",
 };
@@ -221,7 +223,7 @@ static void resize(struct trace *trace, u64 *met)
 	const struct kapf_queueset *qs = &trace->twin.qs;
 	struct twin_sizes sizes = random_sizes(&trace->random);
 
-	if (kapf_queueset_least_room(qs) > sizes.nr_queues)
+	if (kapf_queueset_least_room(qs, qs->nr_kept, ~0u) > sizes.nr_queues)
 		met[QUEUES_LEFT]++;
 	if (!sizes.nr_queues && qs->nr_waiting)
 		met[QUEUES_NO_MORE]++;
@@ -255,6 +257,8 @@ static void one_event(struct trace *trace, bool draining, u64 *met)
 	struct twin *twin = &trace->twin;
 
 	pass_time(trace, met);
+	if (twin->moving_to)
+		met[QUEUES_MOVING]++;
 	if (random_chance(&trace->random, 3))
 		reconfigure(trace, met);
 	else if (!draining && wants_more(trace))

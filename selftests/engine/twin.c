@@ -64,7 +64,8 @@ static void agree_on_queues(struct twin *twin)
 		agree(twin, "seats of a queue that is not kept", 0,
 		      model_queue_seats(model, i));
 	for (i = 0; i < twin->qs.nr_kept; i++) {
-		const struct kapf_queue *queue = &twin->qs.queues[i];
+		const struct kapf_queue *queue =
+			kapf_queueset_queue(&twin->qs, i);
 
 		agree(twin, "waiting in a queue",
 		      model_queue_count(model, i, MODEL_WAITING),
@@ -172,6 +173,32 @@ bool twin_dispatch(struct twin *twin, u32 budget)
 	return more && !twin->failed;
 }
 
+static void deal(struct twin *twin)
+{
+	const struct twin_sizes *sizes = &twin->sizes;
+
+	model_resize(&twin->model, sizes->nr_queues, sizes->hand_size,
+		     sizes->queue_length_limit);
+	kapf_queueset_deal(&twin->qs, sizes->nr_queues, sizes->hand_size,
+			   sizes->queue_length_limit);
+}
+
+/* Go on with the last twin_resize(): between events, as of the module. */
+static void resize_step(struct twin *twin, u32 budget)
+{
+	struct kapf_queue *queues = twin->moving_to;
+
+	if (!queues ||
+	    kapf_queueset_move(&twin->qs, queues, twin->room, budget))
+		return;
+	/* The others are not to be looked at again. */
+	memset(twin->queues[queues == twin->queues[0]], 0xa5,
+	       sizeof(twin->queues[0]));
+	twin->moving_to = NULL;
+	if (twin->sizes.nr_queues > twin->model.nr_queues)
+		deal(twin);
+}
+
 /* A request with the seats and the latency of @arrived */
 void twin_arrive(struct twin *twin, const struct model_request *arrived,
 		 u64 hash)
@@ -182,6 +209,7 @@ void twin_arrive(struct twin *twin, const struct model_request *arrived,
 	enum model_verdict verdict;
 	bool room;
 
+	resize_step(twin, 1);
 	req->initial_seats = request.initial_seats;
 	req->final_seats = request.final_seats;
 	req->additional_latency = request.additional_latency;
@@ -216,6 +244,7 @@ void twin_leave(struct twin *twin, u32 id)
 {
 	struct kapf_request *req = &twin->requests[id];
 
+	resize_step(twin, 1);
 	switch (model_find(&twin->model, id)->state) {
 	case MODEL_WAITING:
 		model_cancel(&twin->model, id, twin->now);
@@ -251,22 +280,21 @@ void twin_limit(struct twin *twin, u32 seats)
 void twin_resize(struct twin *twin, const struct twin_sizes *sizes, bool move)
 {
 	struct kapf_queueset *qs = &twin->qs;
-	struct kapf_queue *queues = qs->queues;
-	u32 room = kapf_queueset_least_room(qs);
+	u32 i;
 
-	model_resize(&twin->model, sizes->nr_queues, sizes->hand_size,
-		     sizes->queue_length_limit);
-	if (room < sizes->nr_queues)
-		room = sizes->nr_queues;
-	if (move || room > qs->nr_kept) {
-		queues = twin->queues[qs->queues == twin->queues[0]];
-		kapf_queues_init(queues, room);
-	}
-	kapf_queueset_resize(qs, queues, room, sizes->nr_queues,
-			     sizes->hand_size, sizes->queue_length_limit);
-	/* The others are not to be looked at again. */
-	memset(twin->queues[queues == twin->queues[0]], 0xa5,
-	       sizeof(twin->queues[0]));
+	resize_step(twin, ~0u);
+	twin->sizes = *sizes;
+	if (sizes->nr_queues <= qs->nr_kept)
+		deal(twin);
+	twin->room = kapf_queueset_least_room(qs, qs->nr_kept, ~0u);
+	if (twin->room < sizes->nr_queues)
+		twin->room = sizes->nr_queues;
+	if (!move && twin->room <= qs->nr_kept)
+		return;
+	i = qs->queues == twin->queues[0];
+	twin->moving_to = twin->queues[i];
+	kapf_queues_init(twin->moving_to, twin->room);
+	resize_step(twin, 1);
 }
 
 /*

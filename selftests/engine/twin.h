@@ -15,7 +15,7 @@
 
 /**
  * struct twin_sizes - of the queues of a priority level
- * @nr_queues: as kapf_queueset_resize(), likewise the following
+ * @nr_queues: as kapf_queueset_deal(), likewise the following
  */
 struct twin_sizes {
 	u32 nr_queues;
@@ -27,6 +27,9 @@ struct twin_sizes {
  * struct twin - engine and model of one priority level; zero until it starts,
  *	but for @now
  * @queues: of the engine, in one half at a time
+ * @moving_to: half that they are being moved to; NULL: they are not
+ * @room: how many there will be
+ * @sizes: of the last twin_resize()
  * @requests: of the engine, by the id that they have in the model
  * @nr_arrived: how many of those there are
  * @dispatched: ids of those seated by the present dispatch, in order
@@ -37,6 +40,9 @@ struct twin_sizes {
 struct twin {
 	struct kapf_queueset qs;
 	struct kapf_queue queues[2][MODEL_MAX_QUEUES];
+	struct kapf_queue *moving_to;
+	u32 room;
+	struct twin_sizes sizes;
 	struct kapf_request requests[TWIN_MAX_REQUESTS];
 	u32 nr_arrived;
 	u32 dispatched[TWIN_MAX_REQUESTS];
