@@ -8,7 +8,7 @@
 #include "event.h"
 
 /* Requests dispatched, expired or released in one hold of a level's lock. */
-#define KAPF_ROUND 32
+#define KAPF_ROUND 20
 
 /**
  * struct kapf_wakeups - whom to wake after the lock has been dropped
