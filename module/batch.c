@@ -128,16 +128,18 @@ static long kapf_batch_slot_op(struct kapf_session *session,
 	return min(ret, 0L);
 }
 
-static int kapf_batch_admit(struct kapf_session *session,
-			    const struct kapf_op *op, struct iov_iter *from)
+static int kapf_batch_admit(struct kapf_session *session, struct kapf_op *op,
+			    struct iov_iter *from)
 {
 	u32 len = min_t(u32, op->label_len, session->label_bytes);
 	struct kapf_label *label;
 	struct kapf_slot *slot;
+	int ret;
 
-	slot = kapf_slot_claim(session, op);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
+	op->flags |= KAPF_OP_NOWAIT;
+	ret = kapf_slot_claim(session, op, &slot);
+	if (ret)
+		return ret;
 	label = kapf_session_label(session, op->slot);
 	if (copy_from_iter(label->text, len, from) != len) {
 		kapf_slot_free(slot, &session->events);
@@ -288,10 +290,10 @@ static int kapf_batch_ask(struct kapf_batch *batch)
 	struct kapf_slot *slot;
 	int ret;
 
-	if (copy_from_user(&op, uop + batch->nr_ops, sizeof(op)))
+	if (!kapf_op_fetch(&op, uop + batch->nr_ops))
 		return -EFAULT;
-	slot = kapf_slot_claim(session, &op);
-	ret = PTR_ERR_OR_ZERO(slot);
+	op.flags |= KAPF_OP_NOWAIT;
+	ret = kapf_slot_claim(session, &op, &slot);
 	if (!ret) {
 		ret = kapf_slot_copy_label(session, &op);
 		if (!ret)

@@ -295,30 +295,31 @@ static long kapf_call_run(const struct kapf_call *call, unsigned int cmd,
 	return copy_to_user(uargs, &args, call->size) ? -EFAULT : ret;
 }
 
+/* By itself, so that those that are called often need no stack for it. */
+static noinline long kapf_submit_call(struct file *file, unsigned int cmd,
+				      unsigned long arg)
+{
+	struct kapf_session *session = file->private_data;
+	struct kapf_caller caller = {
+		.instance = session->instance,
+		.session = session,
+		.file = file,
+	};
+
+	return kapf_call_run(kapf_submit_calls, cmd, &caller,
+			     (void __user *)arg);
+}
+
 static long kapf_submit_ioctl(struct file *file, unsigned int cmd,
 			      unsigned long arg)
 {
-	struct kapf_session *session = file->private_data;
-
-	switch (cmd) {
-	case KAPF_ADMIT:
-		return kapf_slot_admit(session, (void __user *)arg,
-				       !(file->f_flags & O_NONBLOCK));
-	case KAPF_FINISH:
-		return kapf_slot_finish(session, arg);
-	case KAPF_CANCEL:
-		return kapf_slot_cancel(session, arg);
-	default: {
-		struct kapf_caller caller = {
-			.instance = session->instance,
-			.session = session,
-			.file = file,
-		};
-
-		return kapf_call_run(kapf_submit_calls, cmd, &caller,
-				     (void __user *)arg);
-	}
-	}
+	if (likely(cmd == KAPF_ADMIT))
+		return kapf_slot_admit(file, (void __user *)arg);
+	if (likely(cmd == KAPF_FINISH))
+		return kapf_slot_finish(file->private_data, arg);
+	if (cmd == KAPF_CANCEL)
+		return kapf_slot_cancel(file->private_data, arg);
+	return kapf_submit_call(file, cmd, arg);
 }
 
 static ssize_t kapf_submit_read(struct kiocb *iocb, struct iov_iter *to)

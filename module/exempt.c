@@ -9,10 +9,9 @@
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 
+#include "exempt_now.h"
 #include "instance.h"
-#include "level.h"
 #include "metrics.h"
-#include "trace.h"
 
 static bool kapf_exempt_look(struct kapf_sampler *sampler, u64 now)
 {
@@ -46,35 +45,6 @@ void kapf_exempt_destroy(struct kapf_level *level)
 }
 
 /**
- * kapf_exempt_admit() - a request arrives
- * @level: of its schema
- * @slot: claimed; with schema, arrival, and the request's seats and latency
- * @watch_count: kapf_op.watch_count
- * @now: the time
- *
- * Return: KAPF_EXECUTE.
- */
-u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
-		      u32 watch_count, u64 now)
-{
-	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
-	u32 width = kapf_request_width(&slot->request);
-
-	slot->request.queue = KAPF_NO_QUEUE;
-	slot->request.start = now;
-	this_cpu_inc(level->exempt->dispatched);
-	this_cpu_add(level->exempt->seats_taken, width);
-	this_cpu_inc(tally->dispatched);
-	this_cpu_add(tally->seats_taken, width);
-	kapf_measure_arrival(this_cpu_ptr(slot->schema->exempt_histograms),
-			     slot, watch_count);
-	kapf_measure_dispatch(level, slot);
-	kapf_sampler_need(&level->sampler);
-	trace_kapf_dispatch(slot, now, now);
-	return KAPF_EXECUTE;
-}
-
-/**
  * kapf_exempt_release() - the seats of a finished request are free
  * @level: of its schema
  * @slot: of it
@@ -83,14 +53,7 @@ u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
 void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,
 			 u64 now)
 {
-	struct kapf_exempt_tally __percpu *tally = slot->schema->exempt;
-	u32 width = kapf_request_width(&slot->request);
-
-	this_cpu_add(tally->seats_released, width);
-	this_cpu_inc(tally->released);
-	this_cpu_add(level->exempt->seats_released, width);
-	this_cpu_inc(level->exempt->released);
-	trace_kapf_release(slot, slot->request.start, now);
+	kapf_exempt_released(level, slot, now);
 }
 
 /**
@@ -108,14 +71,9 @@ u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 {
 	u64 latency = slot->request.additional_latency;
 
-	this_cpu_inc(slot->schema->exempt->finished);
-	this_cpu_inc(level->exempt->finished);
-	kapf_measure_finish(level,
-			    this_cpu_ptr(slot->schema->exempt_histograms),
-			    slot, now);
-	trace_kapf_finish(slot, slot->request.start, now);
+	kapf_exempt_finished(level, slot, now);
 	if (!latency || !linger) {
-		kapf_exempt_release(level, slot, now);
+		kapf_exempt_released(level, slot, now);
 		return 0;
 	}
 	spin_lock(&level->lock);
@@ -175,7 +133,6 @@ u64 kapf_exempt_sample(struct kapf_level *level, u64 now)
 	kapf_exempt_sum(level->exempt, &sum);
 	seats = sum.seats_taken - sum.seats_released;
 	spin_lock_bh(&level->lock);
-	kapf_demand_set(&level->demand, seats, now);
 	kapf_metrics_sample(level, &sum, now);
 	spin_unlock_bh(&level->lock);
 	return seats;

@@ -7,7 +7,6 @@
  * division.  The weight of a bucket is written when the ratio leaves it.
  */
 
-#include <linux/build_bug.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 
@@ -57,9 +56,6 @@ const u64 kapf_histogram_bounds[KAPF_HISTOGRAM_KINDS]
 	[KAPF_HISTOGRAM_EXECUTING_MUTATING] = KIND_RATIOS,
 };
 
-/* The fast path touches one cache line of it. */
-static_assert(offsetof(struct kapf_timing, denominator) == 64);
-
 /**
  * kapf_timing_init() - a ratio that is 0
  * @timing: the histogram
@@ -69,40 +65,33 @@ static_assert(offsetof(struct kapf_timing, denominator) == 64);
 void kapf_timing_init(struct kapf_timing *timing, enum kapf_histogram_kind kind,
 		      u64 now)
 {
-	*timing = (struct kapf_timing) {
-		.since = now,
-		.entered = now,
-		.kind = kind,
-	};
-	kapf_timing_rebase(timing, 1, now);
+	static const struct kapf_integral nothing;
+
+	*timing = (struct kapf_timing) { .entered = now, .kind = kind };
+	kapf_timing_rebase(timing, 1, &nothing, now);
 }
 
-/* Bring the integrals up to date. */
-static void kapf_timing_advance(struct kapf_timing *timing, u64 now)
+/* Bring the weight of the present bucket up to date. */
+static void kapf_timing_weigh(struct kapf_timing *timing, u64 now)
 {
-	u64 elapsed = now - timing->since;
-
-	if ((s64)elapsed > 0) {
-		timing->area += (kapf_u128)timing->value * elapsed;
-		timing->since = now;
-	}
-	timing->weights[timing->bucket] += timing->since - timing->entered;
-	timing->entered = timing->since;
+	timing->weights[timing->bucket] += now - timing->entered;
+	timing->entered = now;
 }
 
 /**
- * kapf_timing_move() - to the bucket that the value belongs to
- * @timing: brought up to date but for the weight of the bucket
+ * kapf_timing_move() - to the bucket that the numerator belongs to
+ * @timing: the histogram
+ * @value: the numerator
+ * @now: the time
  */
-void kapf_timing_move(struct kapf_timing *timing)
+void kapf_timing_move(struct kapf_timing *timing, u64 value, u64 now)
 {
 	u32 bucket = timing->bucket;
 
-	timing->weights[bucket] += timing->since - timing->entered;
-	timing->entered = timing->since;
-	while (timing->value > timing->lasts[bucket])
+	kapf_timing_weigh(timing, now);
+	while (value > timing->lasts[bucket])
 		bucket++;
-	while (bucket && timing->value <= timing->lasts[bucket - 1])
+	while (bucket && value <= timing->lasts[bucket - 1])
 		bucket--;
 	timing->bucket = bucket;
 	timing->first = bucket ? timing->lasts[bucket - 1] + 1 : 0;
@@ -110,18 +99,20 @@ void kapf_timing_move(struct kapf_timing *timing)
 }
 
 /* Integral of the ratio since the denominator was set. */
-static u64 kapf_timing_part(const struct kapf_timing *timing)
+static u64 kapf_timing_part(const struct kapf_timing *timing, kapf_u128 area)
 {
-	return kapf_div(timing->area, timing->denominator, NULL);
+	return kapf_div(area - timing->base, timing->denominator, NULL);
 }
 
 /**
  * kapf_timing_rebase() - the denominator changes, and with it the ratio
  * @timing: the histogram
  * @denominator: the new one, from 1
- * @now: in ns
+ * @numerator: at present
+ * @now: the time
  */
-void kapf_timing_rebase(struct kapf_timing *timing, u64 denominator, u64 now)
+void kapf_timing_rebase(struct kapf_timing *timing, u64 denominator,
+			const struct kapf_integral *numerator, u64 now)
 {
 	const u64 *bounds = kapf_histogram_bounds[timing->kind];
 	u64 whole = denominator / KAPF_RATIO_ONE;
@@ -130,29 +121,28 @@ void kapf_timing_rebase(struct kapf_timing *timing, u64 denominator, u64 now)
 
 	if (denominator == timing->denominator)
 		return;
-	if (timing->denominator) {
-		kapf_timing_advance(timing, now);
-		timing->sum += kapf_timing_part(timing);
-		timing->area = 0;
-	}
+	if (timing->denominator)
+		timing->sum += kapf_timing_part(timing, numerator->area);
+	timing->base = numerator->area;
 	timing->denominator = denominator;
 	for (i = 0; bounds[i] != KAPF_NO_BOUND; i++)
 		timing->lasts[i] = whole * bounds[i] +
 				   rest * bounds[i] / KAPF_RATIO_ONE;
 	timing->lasts[i] = ~0ULL;
-	kapf_timing_move(timing);
+	kapf_timing_move(timing, numerator->value, now);
 }
 
 /**
  * kapf_timing_read() - what the ratio was like until now
  * @timing: the histogram
- * @now: in ns
+ * @area: integral of the numerator
+ * @now: the time
  * @info: out: sum and counts
  */
-void kapf_timing_read(struct kapf_timing *timing, u64 now,
+void kapf_timing_read(struct kapf_timing *timing, kapf_u128 area, u64 now,
 		      struct kapf_histogram_info *info)
 {
-	kapf_timing_advance(timing, now);
-	info->sum = timing->sum + kapf_timing_part(timing);
+	kapf_timing_weigh(timing, now);
+	info->sum = timing->sum + kapf_timing_part(timing, area);
 	memcpy(info->counts, timing->weights, sizeof(timing->weights));
 }

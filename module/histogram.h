@@ -84,36 +84,52 @@ static inline void kapf_histogram_observe(struct kapf_histogram *histograms,
 }
 
 /**
+ * struct kapf_integral - a number and its integral over time
+ * @area: the integral, in ns
+ * @value: the number at present
+ */
+struct kapf_integral {
+	kapf_u128 area;
+	u64 value;
+};
+
+/**
+ * kapf_integral_pass() - the number was what it is for a while
+ * @integral: of it
+ * @elapsed: for how long, in ns
+ */
+static inline void kapf_integral_pass(struct kapf_integral *integral,
+				      u64 elapsed)
+{
+	integral->area += (kapf_u128)integral->value * elapsed;
+}
+
+/**
  * struct kapf_timing - for how long a ratio was how large
- * @value: numerator at present
  * @first: least numerator in the present bucket
  * @last: largest one
- * @since: when @area was brought up to date, in ns of any clock
- * @entered: when the present bucket was entered; its weight lacks what has passed
- *	since then
- * @area: integral of the numerator since the denominator was set, in ns
+ * @entered: when the present bucket was entered, in ns of any clock; its weight
+ *	lacks what has passed since then
  * @bucket: the present one
  * @kind: enum kapf_histogram_kind
  * @denominator: never 0
- * @sum: integral of the ratio before the denominator was set, in ns
+ * @base: integral of the numerator when the denominator was set, in ns
+ * @sum: integral of the ratio before that, in ns
  * @weights: how long the ratio was in each bucket, in ns
  * @lasts: largest numerator of each bucket
  *
- * The first cache line is all that is touched as long as the ratio stays in its
- * bucket.  The owner serialises all calls.  A time before the last counts as the
- * last.
+ * The numerator and its integral are the owner's, who serialises all calls, and
+ * passes times that never run backwards.  As long as the ratio stays in its
+ * bucket the first two members are all that is touched.
  */
 struct kapf_timing {
-	u64 value;
 	u64 first;
 	u64 last;
-	u64 since;
-	kapf_u128 area;
 	u64 entered;
 	u32 bucket;
 	u32 kind;
-
 	u64 denominator;
+	kapf_u128 base;
 	u64 sum;
 	u64 weights[KAPF_HISTOGRAM_BUCKETS];
 	u64 lasts[KAPF_HISTOGRAM_BUCKETS];
@@ -121,31 +137,23 @@ struct kapf_timing {
 
 void kapf_timing_init(struct kapf_timing *timing,
 		      enum kapf_histogram_kind kind, u64 now);
-void kapf_timing_rebase(struct kapf_timing *timing, u64 denominator, u64 now);
-void kapf_timing_move(struct kapf_timing *timing);
-void kapf_timing_read(struct kapf_timing *timing, u64 now,
+void kapf_timing_rebase(struct kapf_timing *timing, u64 denominator,
+			const struct kapf_integral *numerator, u64 now);
+void kapf_timing_move(struct kapf_timing *timing, u64 value, u64 now);
+void kapf_timing_read(struct kapf_timing *timing, kapf_u128 area, u64 now,
 		      struct kapf_histogram_info *info);
 
 /**
  * kapf_timing_set() - the ratio changes
  * @timing: the histogram
  * @value: the new numerator
- * @now: in ns
+ * @now: the time
  */
 static inline void kapf_timing_set(struct kapf_timing *timing, u64 value,
 				   u64 now)
 {
-	u64 elapsed = now - timing->since;
-
-	if (value == timing->value)
-		return;
-	if ((s64)elapsed > 0) {
-		timing->area += (kapf_u128)timing->value * elapsed;
-		timing->since = now;
-	}
-	timing->value = value;
 	if (value < timing->first || value > timing->last)
-		kapf_timing_move(timing);
+		kapf_timing_move(timing, value, now);
 }
 
 #endif /* KAPF_HISTOGRAM_H */

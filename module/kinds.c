@@ -43,6 +43,7 @@ struct kapf_kinds *kapf_kinds_create(u64 now)
 		return NULL;
 	}
 	spin_lock_init(&kinds->lock);
+	kinds->since = now;
 	kapf_sampler_init(&kinds->sampler, kapf_kinds_look);
 	for (i = 0; i < KAPF_INSTANCE_KINDS; i++)
 		kapf_timing_init(&kinds->ratios[i], KAPF_INSTANCE_KIND + i,
@@ -59,6 +60,19 @@ void kapf_kinds_destroy(struct kapf_kinds *kinds)
 	kapf_sampler_destroy(&kinds->sampler);
 	free_percpu(kinds->tally);
 	kfree(kinds);
+}
+
+/* Bring the integrals up to date.  Called with the lock held. */
+static void kapf_kinds_pass(struct kapf_kinds *kinds, u64 now)
+{
+	u64 elapsed = now - kinds->since;
+	u32 i;
+
+	if ((s64)elapsed <= 0)
+		return;
+	kinds->since = now;
+	for (i = 0; i < KAPF_INSTANCE_KINDS; i++)
+		kapf_integral_pass(&kinds->sums[i], elapsed);
 }
 
 /**
@@ -78,10 +92,11 @@ void kapf_kinds_limit(struct kapf_kinds *kinds, u64 waiting, u64 executing,
 	waiting = max(waiting, 1ULL);
 	executing = max(executing, 1ULL);
 	spin_lock_bh(&kinds->lock);
+	kapf_kinds_pass(kinds, now);
 	for (i = 0; i < KAPF_INSTANCE_KINDS; i++)
 		kapf_timing_rebase(&kinds->ratios[i],
 				   i < first_executing ? waiting : executing,
-				   now);
+				   &kinds->sums[i], kinds->since);
 	spin_unlock_bh(&kinds->lock);
 }
 
@@ -143,8 +158,10 @@ bool kapf_kinds_sample(struct kapf_kinds *kinds, u64 now)
 
 	kapf_kinds_sum(kinds, sums);
 	spin_lock_bh(&kinds->lock);
+	kapf_kinds_pass(kinds, now);
 	for (i = 0; i < KAPF_INSTANCE_KINDS; i++) {
-		kapf_timing_set(&kinds->ratios[i], sums[i], now);
+		kinds->sums[i].value = sums[i];
+		kapf_timing_set(&kinds->ratios[i], sums[i], kinds->since);
 		any |= sums[i];
 	}
 	spin_unlock_bh(&kinds->lock);
@@ -160,8 +177,11 @@ bool kapf_kinds_sample(struct kapf_kinds *kinds, u64 now)
 void kapf_kinds_read(struct kapf_kinds *kinds, u64 now,
 		     struct kapf_histogram_info *info)
 {
+	u32 kind = kapf_kind_index(info->kind);
+
 	spin_lock_bh(&kinds->lock);
-	kapf_timing_read(&kinds->ratios[kapf_kind_index(info->kind)], now,
-			 info);
+	kapf_kinds_pass(kinds, now);
+	kapf_timing_read(&kinds->ratios[kind], kinds->sums[kind].area,
+			 kinds->since, info);
 	spin_unlock_bh(&kinds->lock);
 }

@@ -24,13 +24,17 @@ struct kapf_kind_tally {
  * struct kapf_kinds - the requests of an instance by what they do
  * @tally: without a lock, wherever requests are
  * @sampler: of @tally
- * @lock: of @ratios
- * @ratios: from KAPF_INSTANCE_KIND on, sampled
+ * @lock: of what follows
+ * @since: the last sample
+ * @sums: of @tally then, by kind from KAPF_INSTANCE_KIND on
+ * @ratios: likewise
  */
 struct kapf_kinds {
 	struct kapf_kind_tally __percpu *tally;
 	struct kapf_sampler sampler;
-	spinlock_t lock; /* of ratios */
+	spinlock_t lock; /* of what follows */
+	u64 since;
+	struct kapf_integral sums[KAPF_INSTANCE_KINDS];
 	struct kapf_timing ratios[KAPF_INSTANCE_KINDS];
 };
 

@@ -41,36 +41,25 @@ static_assert(offsetof(struct kapf_slot, request.link) == 64);
 /* Rounds of one firing of a timer, so that others get the CPU between two. */
 #define KAPF_ROUNDS 32
 
-/*
- * Recount the queues, so often that it costs the same whether few requests wait
- * or many.
+#ifdef CONFIG_KAPF_DEBUG
+/**
+ * kapf_level_check() - recount the queues
+ * @level: its lock is held
+ *
+ * So often that it costs the same whether few requests wait or many.
  */
-static void kapf_level_check(struct kapf_level *level)
+void kapf_level_check(struct kapf_level *level)
 {
 	const struct kapf_queueset *qs = &level->qs;
 	const char *broken;
 
-	if (!IS_ENABLED(CONFIG_KAPF_DEBUG) ||
-	    ++level->unchecked < (qs->nr_kept + qs->nr_waiting) / KAPF_RECOUNT)
+	if (++level->unchecked < (qs->nr_kept + qs->nr_waiting) / KAPF_RECOUNT)
 		return;
 	level->unchecked = 0;
 	broken = kapf_invariant_broken(qs);
 	WARN_ONCE(broken, "level %u: %s\n", level->id, broken);
 }
-
-/* Before the lock is dropped after an event. */
-static void kapf_level_settle(struct kapf_level *level, u64 now)
-{
-	const struct kapf_queueset *qs = &level->qs;
-
-	/* Of an exempt one, whose timers come here, it is sampled. */
-	if (!level->exempt) {
-		kapf_demand_set(&level->demand,
-				qs->seats_in_use + qs->waiting_seats, now);
-		kapf_measure_level(level);
-	}
-	kapf_level_check(level);
-}
+#endif
 
 static void kapf_slot_set(struct kapf_slot *slot, enum kapf_slot_state state)
 {
@@ -208,7 +197,7 @@ static __always_inline bool kapf_level_round_unlock(struct kapf_level *level,
 	level->wakeups = &wakeups;
 	more = kapf_queueset_dispatch(&level->qs, KAPF_ROUND, now);
 	kapf_measure_blocked(&level->qs);
-	kapf_level_settle(level, now);
+	kapf_level_settle(level);
 	spin_unlock(&level->lock);
 	kapf_wakeups_wake(&wakeups);
 	return more;
@@ -241,7 +230,7 @@ static void kapf_level_unlock(struct kapf_level *level, u64 now)
 	if (level->qs.nr_waiting) {
 		kapf_level_dispatch_unlock(level, now);
 	} else {
-		kapf_level_settle(level, now);
+		kapf_level_settle(level);
 		spin_unlock(&level->lock);
 	}
 }
@@ -273,37 +262,36 @@ static enum kapf_admission kapf_level_decide(struct kapf_level *level,
 }
 
 /**
- * kapf_level_admit() - a request arrives
- * @level: of its schema
- * @slot: claimed; with schema, flags, user_data, and the request's seats and
- *	latency
- * @hash: of its flow
- * @max_wait: how long it is to wait
- * @watch_count: kapf_op.watch_count
+ * kapf_level_admit_unlock() - a request arrives
+ * @level: of its schema; its lock is held, and is dropped
+ * @slot: as for kapf_level_admit(), of which this is the rest; or a shadow
+ * @op: the request
+ * @now: the time
  *
- * Return: ADMIT's value, and the slot is as it was; or 0: it is WAITING, and may
- * have been decided on already.
+ * Return: as kapf_level_admit().
  */
-u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
-		     u64 max_wait, u32 watch_count)
+u16 kapf_level_admit_unlock(struct kapf_level *level, struct kapf_slot *slot,
+			    const struct kapf_op *op, u64 now)
+	__releases(&level->lock)
 {
-	u64 now = ktime_get_ns();
 	u16 value = 0;
 
-	slot->arrival = now;
-	if (level->exempt)
-		return kapf_exempt_admit(level, slot, watch_count, now);
-
-	spin_lock(&level->lock);
-	kapf_measure_arrival(slot->schema->histograms, slot, watch_count);
-	switch (kapf_level_decide(level, slot, hash)) {
+	kapf_measure_arrival(slot->schema->histograms,
+			     kapf_request_width(&slot->request),
+			     op->watch_count);
+	switch (kapf_level_decide(level, slot, op->flow_hash)) {
 	case KAPF_ADMISSION_SEATED:
 		kapf_measure_seated(slot, level->qs.now);
 		kapf_level_seated(level, slot);
 		value = KAPF_EXECUTE;
 		break;
 	case KAPF_ADMISSION_QUEUED:
-		kapf_level_queued(level, slot, now + max_wait);
+		if (op->flags & KAPF_OP_NOWAIT) {
+			slot->flags |= KAPF_SLOT_EVENT;
+			slot->user_data = op->user_data;
+		}
+		kapf_level_queued(level, slot, now +
+				  (op->max_wait ?: KAPF_DEFAULT_WAIT_NS));
 		kapf_level_dispatch_unlock(level, now);
 		return 0;
 	case KAPF_ADMISSION_QUEUE_FULL:
@@ -316,30 +304,44 @@ u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
 					  now);
 		break;
 	}
-	kapf_level_settle(level, now);
+	kapf_level_settle(level);
 	spin_unlock(&level->lock);
 	return value;
 }
 
 /**
- * kapf_level_finish() - a request has been served
- * @level: of its schema
- * @slot: claimed by who found it EXECUTING or GRANTED
- * @linger: keep its seats for its additional latency
+ * kapf_level_admit_shadow() - see what would become of a request
+ * @level: limited; of its schema
+ * @slot: free, a shadow; with schema, flags, and the request's seats and latency
+ * @op: the request
  *
- * Return: ns that the seats linger, and the slot is LINGERING; or 0, and it is
- * as it was.
+ * Return: as kapf_level_admit().
  */
-u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
-		      bool linger)
+u16 kapf_level_admit_shadow(struct kapf_level *level, struct kapf_slot *slot,
+			    const struct kapf_op *op)
 {
 	u64 now = ktime_get_ns();
+
+	slot->arrival = now;
+	spin_lock(&level->lock);
+	return kapf_level_admit_unlock(level, slot, op, now);
+}
+
+/**
+ * kapf_level_finish_unlock() - a request has been served
+ * @level: of its schema; its lock is held, and is dropped
+ * @slot: as for kapf_level_finish()
+ * @linger: likewise
+ * @now: the time
+ *
+ * Return: as kapf_level_finish().
+ */
+u64 kapf_level_finish_unlock(struct kapf_level *level, struct kapf_slot *slot,
+			     bool linger, u64 now)
+	__releases(&level->lock)
+{
 	u64 latency;
 
-	if (level->exempt)
-		return kapf_exempt_finish(level, slot, linger, now);
-
-	spin_lock(&level->lock);
 	kapf_books_of(slot, level->counts)->finished++;
 	kapf_books_of(slot, slot->schema->tally.counts)->finished++;
 	trace_kapf_finish(slot, slot->request.start, now);
@@ -359,6 +361,26 @@ u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 	}
 	kapf_level_unlock(level, now);
 	return latency;
+}
+
+/**
+ * kapf_level_finish() - a request has been served
+ * @level: of its schema
+ * @slot: claimed by who found it EXECUTING or GRANTED; or a shadow
+ * @linger: keep its seats for its additional latency
+ *
+ * Return: ns that the seats linger, and the slot is LINGERING; or 0, and it is
+ * as it was.
+ */
+u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
+		      bool linger)
+{
+	u64 now = ktime_get_ns();
+
+	if (level->exempt)
+		return kapf_exempt_finish(level, slot, linger, now);
+	spin_lock(&level->lock);
+	return kapf_level_finish_unlock(level, slot, linger, now);
 }
 
 /* Is a slot in this state, with a request of this level?  Under its lock. */
@@ -535,7 +557,6 @@ struct kapf_level *kapf_level_create(bool exempt, struct kapf_kinds *kinds)
 	spin_lock_init(&level->lock);
 	level->qs.dispatched = kapf_level_dispatched;
 	kapf_queueset_init(&level->qs, NULL, 0, 0, 0, 0);
-	kapf_demand_init(&level->demand, now);
 	kapf_metrics_init(level, now);
 	level->kinds = kinds;
 	kapf_deadlines_init(&level->waits, kapf_level_waits_fire);
@@ -593,6 +614,7 @@ void kapf_level_end_period(struct kapf_level *level,
 	if (level->exempt)
 		kapf_exempt_sample(level, now);
 	spin_lock_bh(&level->lock);
+	kapf_measure_pass(level, now);
 	kapf_demand_end_period(&level->demand, now);
 	*part = (struct kapf_allocation) {
 		.limits = level->limits,

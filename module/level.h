@@ -124,6 +124,8 @@ struct kapf_counts {
 /**
  * struct kapf_tally - what a schema counts
  * @counts: by enum kapf_books
+ * @seated_now: requests that came into a queue and were seated at once; these are
+ *	neither in @counts, nor in the histograms of queue lengths and of waits
  * @no_accommodation: times that seats were free, but too few for a request of it
  * @seats_in_use: at present
  * @waiting_seats: at present
@@ -132,6 +134,7 @@ struct kapf_counts {
  */
 struct kapf_tally {
 	struct kapf_counts counts[KAPF_BOOKS];
+	u64 seated_now;
 	u64 no_accommodation;
 	u64 seats_in_use;
 	u64 waiting_seats;
@@ -162,7 +165,10 @@ struct kapf_exempt_tally {
  *	schemas of this level, but not @exempt
  * @qs: its seats and queues; of an exempt level the limit only, which limits
  *	nobody
- * @demand: for its seats
+ * @demand: for its seats; its time is that of the next three and of @ratios
+ * @executing: requests
+ * @waiting: requests
+ * @waiting_seats: their width
  * @target: the demand that its limit was last judged by, see struct
  *	kapf_allocation
  * @counts: of all its schemas, by enum kapf_books
@@ -177,6 +183,9 @@ struct kapf_exempt_tally {
  * @unchecked: events since its queues were recounted, with KAPF_DEBUG
  * @kinds: of the instance
  * @ratios: of what it has to what it may have, from KAPF_LEVEL_KIND on
+ * @calm_first: least number of seats that is in the present buckets of both
+ *	KAPF_HISTOGRAM_SEATS and KAPF_HISTOGRAM_DEMAND
+ * @calm_last: largest one
  * @config: as it was configured, with its metadata
  * @limits: that follow from its configuration and that of the others
  * @draining: its name is gone from the configuration
@@ -188,6 +197,9 @@ struct kapf_level {
 	spinlock_t lock; /* everything in here that changes */
 	struct kapf_queueset qs;
 	struct kapf_demand demand;
+	struct kapf_integral executing;
+	struct kapf_integral waiting;
+	struct kapf_integral waiting_seats;
 	u64 target;
 	struct kapf_counts counts[KAPF_BOOKS];
 	u32 nr_passing;
@@ -200,6 +212,8 @@ struct kapf_level {
 	u32 id;
 	u32 unchecked;
 	struct kapf_kinds *kinds;
+	u64 calm_first;
+	u64 calm_last;
 	struct kapf_timing ratios[KAPF_LEVEL_KINDS];
 	struct kapf_config_level *config;
 	struct kapf_limits limits;
@@ -248,6 +262,9 @@ static inline void kapf_slot_free(struct kapf_slot *slot,
 		kapf_events_wake(events, EPOLLOUT | EPOLLWRNORM);
 }
 
+/* With CONFIG_KAPF_DEBUG only */
+void kapf_level_check(struct kapf_level *level);
+
 struct kapf_level *kapf_level_create(bool exempt, struct kapf_kinds *kinds);
 void kapf_level_destroy(struct kapf_level *level);
 bool kapf_level_idle(struct kapf_level *level);
@@ -257,8 +274,14 @@ void kapf_level_limit(struct kapf_level *level,
 		      const struct kapf_allocation *part, u32 server_seats,
 		      u64 now);
 
-u16 kapf_level_admit(struct kapf_level *level, struct kapf_slot *slot, u64 hash,
-		     u64 max_wait, u32 watch_count);
+u16 kapf_level_admit_unlock(struct kapf_level *level, struct kapf_slot *slot,
+			    const struct kapf_op *op, u64 now)
+	__releases(&level->lock);
+u16 kapf_level_admit_shadow(struct kapf_level *level, struct kapf_slot *slot,
+			    const struct kapf_op *op);
+u64 kapf_level_finish_unlock(struct kapf_level *level, struct kapf_slot *slot,
+			     bool linger, u64 now)
+	__releases(&level->lock);
 u64 kapf_level_finish(struct kapf_level *level, struct kapf_slot *slot,
 		      bool linger);
 bool kapf_level_cancel(struct kapf_level *level, struct kapf_slot *slot);
@@ -279,8 +302,6 @@ bool kapf_schema_idle(struct kapf_schema *schema);
 /* exempt.c: what of it is otherwise where nobody is refused */
 int kapf_exempt_init(struct kapf_level *level);
 void kapf_exempt_destroy(struct kapf_level *level);
-u16 kapf_exempt_admit(struct kapf_level *level, struct kapf_slot *slot,
-		      u32 watch_count, u64 now);
 u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 		       bool linger, u64 now);
 void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,

@@ -6,6 +6,7 @@
 #define KAPF_METRICS_H
 
 #include <linux/container_of.h>
+#include <linux/minmax.h>
 #include <linux/types.h>
 #include <linux/kapf.h>
 
@@ -15,11 +16,10 @@
 
 /* A request arrives; @watch_count: kapf_op.watch_count */
 static inline void kapf_measure_arrival(struct kapf_histogram *histograms,
-					const struct kapf_slot *slot,
-					u32 watch_count)
+					u32 width, u32 watch_count)
 {
 	kapf_histogram_observe(histograms, KAPF_HISTOGRAM_ESTIMATED_SEATS,
-			       kapf_request_width(&slot->request));
+			       width);
 	if (watch_count != KAPF_WATCH_COUNT_UNKNOWN)
 		kapf_histogram_observe(histograms, KAPF_HISTOGRAM_WATCH_COUNT,
 				       watch_count);
@@ -90,19 +90,38 @@ static inline void kapf_measure_dispatch(const struct kapf_level *level,
 		kapf_kinds_executing(level->kinds, kapf_slot_kind(slot), 1);
 }
 
-/* A request has been served; what its shadow does is no execution. */
+/* A request has been served. */
+static inline void kapf_measure_served(const struct kapf_level *level,
+				       struct kapf_histogram *histograms,
+				       const struct kapf_slot *slot, u64 now)
+{
+	u64 took = now - slot->request.start;
+
+	kapf_kinds_executing(level->kinds, kapf_slot_kind(slot), -1);
+	if (unlikely(slot->flags & KAPF_OP_WATCH))
+		kapf_histogram_observe(histograms,
+				       KAPF_HISTOGRAM_WATCH_EXECUTION, took);
+	else
+		kapf_histogram_observe(histograms, KAPF_HISTOGRAM_EXECUTION,
+				       took);
+}
+
+/* The same, if it is no shadow: what that does is no execution. */
 static inline void kapf_measure_finish(const struct kapf_level *level,
 				       struct kapf_histogram *histograms,
 				       const struct kapf_slot *slot, u64 now)
 {
-	if (slot->flags & KAPF_SLOT_SHADOW)
-		return;
-	kapf_kinds_executing(level->kinds, kapf_slot_kind(slot), -1);
-	kapf_histogram_observe(histograms, slot->flags & KAPF_OP_WATCH ?
-					   KAPF_HISTOGRAM_WATCH_EXECUTION :
-					   KAPF_HISTOGRAM_EXECUTION,
-			       now - slot->request.start);
+	if (!(slot->flags & KAPF_SLOT_SHADOW))
+		kapf_measure_served(level, histograms, slot, now);
 }
+
+void kapf_metrics_init(struct kapf_level *level, u64 now);
+void kapf_metrics_limit(struct kapf_level *level, u32 server_seats, u64 now);
+void kapf_metrics_seats(struct kapf_level *level, u64 demand);
+void kapf_metrics_sample(struct kapf_level *level,
+			 const struct kapf_exempt_tally *sum, u64 now);
+void kapf_metrics_read(struct kapf_level *level, u64 now,
+		       struct kapf_histogram_info *info);
 
 static inline struct kapf_timing *
 kapf_level_ratio(struct kapf_level *level, enum kapf_histogram_kind kind)
@@ -110,24 +129,68 @@ kapf_level_ratio(struct kapf_level *level, enum kapf_histogram_kind kind)
 	return &level->ratios[kind - KAPF_LEVEL_KIND];
 }
 
-/* With the level's lock held, as what follows. */
+/* Bring the integrals up to date; with the level's lock held, as what follows. */
+static inline void kapf_measure_pass(struct kapf_level *level, u64 now)
+{
+	u64 elapsed = kapf_demand_advance(&level->demand, now);
+
+	if (!elapsed)
+		return;
+	kapf_integral_pass(&level->executing, elapsed);
+	kapf_integral_pass(&level->waiting, elapsed);
+	kapf_integral_pass(&level->waiting_seats, elapsed);
+}
+
+/*
+ * After an event, when nothing waits and nothing did before it, so that the demand
+ * is the seats in use.  @rise: they have not become fewer.
+ */
+static __always_inline void kapf_measure_now(struct kapf_level *level, bool rise)
+{
+	const struct kapf_queueset *qs = &level->qs;
+	u64 elapsed = kapf_demand_advance(&level->demand, qs->now);
+	u64 seats = qs->seats_in_use;
+
+	if (elapsed)
+		kapf_integral_pass(&level->executing, elapsed);
+	/* It fits, so that it is within the limit. */
+	if (rise)
+		kapf_demand_rise(&level->demand, seats);
+	else
+		level->demand.seats = min_t(u64, seats, U32_MAX);
+	level->executing.value = qs->nr_executing;
+	if (unlikely(seats < level->calm_first || seats > level->calm_last))
+		kapf_metrics_seats(level, seats);
+	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_EXECUTING),
+			qs->nr_executing, level->demand.now);
+}
+
+/* After any event. */
 static inline void kapf_measure_level(struct kapf_level *level)
 {
 	const struct kapf_queueset *qs = &level->qs;
+	u64 demand = qs->seats_in_use + qs->waiting_seats;
 
-	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_SEATS),
-			qs->seats_in_use, qs->now);
-	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_WAITING),
-			qs->nr_waiting, qs->now);
+	kapf_measure_pass(level, qs->now);
+	kapf_demand_put(&level->demand, demand);
+	level->executing.value = qs->nr_executing;
+	level->waiting.value = qs->nr_waiting;
+	level->waiting_seats.value = qs->waiting_seats;
+	kapf_metrics_seats(level, demand);
 	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_EXECUTING),
-			qs->nr_executing, qs->now);
-	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_DEMAND),
-			qs->seats_in_use + qs->waiting_seats, qs->now);
+			qs->nr_executing, level->demand.now);
+	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_WAITING),
+			qs->nr_waiting, level->demand.now);
 }
 
-void kapf_metrics_init(struct kapf_level *level, u64 now);
-void kapf_metrics_limit(struct kapf_level *level, u32 server_seats, u64 now);
-void kapf_metrics_sample(struct kapf_level *level,
-			 const struct kapf_exempt_tally *sum, u64 now);
+/* Before the lock is dropped after an event. */
+static inline void kapf_level_settle(struct kapf_level *level)
+{
+	/* Of an exempt one, whose timers come here, it is sampled. */
+	if (!level->exempt)
+		kapf_measure_level(level);
+	if (IS_ENABLED(CONFIG_KAPF_DEBUG))
+		kapf_level_check(level);
+}
 
 #endif /* KAPF_METRICS_H */

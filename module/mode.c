@@ -75,9 +75,7 @@ static void kapf_shadow_admit(struct kapf_slot *shadow, struct kapf_slot *slot,
 	shadow->request.initial_seats = op->initial_seats;
 	shadow->request.final_seats = op->final_seats;
 	shadow->request.additional_latency = op->additional_latency;
-	value = kapf_level_admit(slot->schema->level, shadow, op->flow_hash,
-				 op->max_wait ?: KAPF_DEFAULT_WAIT_NS,
-				 op->watch_count);
+	value = kapf_level_admit_shadow(slot->schema->level, shadow, op);
 	if (value == KAPF_EXECUTE)
 		atomic_set_release(&shadow->state, KAPF_SLOT_EXECUTING);
 }
@@ -107,7 +105,9 @@ static u16 kapf_mode_refuse(struct kapf_slot *slot, const struct kapf_op *op)
 	level->counts[KAPF_REAL].rejected[reason]++;
 	schema->tally.counts[KAPF_REAL].rejected[reason]++;
 	slot->request.start = slot->arrival;
-	kapf_measure_arrival(schema->histograms, slot, op->watch_count);
+	kapf_measure_arrival(schema->histograms,
+			     kapf_request_width(&slot->request),
+			     op->watch_count);
 	trace_kapf_reject(slot, value, slot->arrival, slot->arrival);
 	spin_unlock(&level->lock);
 	return value;
@@ -128,7 +128,9 @@ static void kapf_mode_pass(struct kapf_slot *slot, const struct kapf_op *op)
 	kapf_measure_dispatch(level, slot);
 	/* In mode observe its shadow's arrival and wait are measured. */
 	if (slot->flags & KAPF_SLOT_CAPPED) {
-		kapf_measure_arrival(schema->histograms, slot, op->watch_count);
+		kapf_measure_arrival(schema->histograms,
+				     kapf_request_width(&slot->request),
+				     op->watch_count);
 		kapf_measure_seated(slot, slot->arrival);
 	}
 	trace_kapf_dispatch(slot, slot->arrival, slot->arrival);

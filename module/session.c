@@ -35,12 +35,12 @@
 #include "trace.h"
 
 /**
- * kapf_session_check() - may the caller use this session?
- * @session: of an open file
+ * kapf_session_refusal() - why may the caller not use this session?
+ * @session: for which kapf_session_usable() was false
  *
- * Return: 0, -ENOTCONN, -EPERM or -ESHUTDOWN.
+ * Return: -ENOTCONN, -EPERM or -ESHUTDOWN; 0: it may now.
  */
-int kapf_session_check(const struct kapf_session *session)
+int kapf_session_refusal(const struct kapf_session *session)
 {
 	/* Pairs with ATTACH: what it made is there. */
 	int state = smp_load_acquire(&session->state);
@@ -142,7 +142,7 @@ static int kapf_session_try_attach(struct kapf_session *session,
 		memcpy(session->server, attach->server, KAPF_SERVER_BYTES);
 		memcpy(session->tenant, attach->tenant, KAPF_TENANT_BYTES);
 		attach->session = session->id;
-		/* Pairs with kapf_session_check(). */
+		/* Pairs with kapf_session_usable(). */
 		smp_store_release(&session->state, KAPF_SESSION_ATTACHED);
 	}
 	mutex_unlock(&instance->sessions_lock);

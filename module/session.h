@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/pid.h>
+#include <linux/sched/signal.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/kapf.h>
@@ -102,8 +103,23 @@ struct kapf_session *kapf_session_next(struct kapf_instance *instance, u64 id);
 int kapf_session_evict(struct kapf_instance *instance,
 		       struct kapf_evict *evict);
 void kapf_session_tell_all(struct kapf_instance *instance);
-int kapf_session_check(const struct kapf_session *session);
+int kapf_session_refusal(const struct kapf_session *session);
 int kapf_session_attach(struct kapf_session *session,
 			struct kapf_attach *attach);
+
+/* May the caller use this session? */
+static inline bool kapf_session_usable(const struct kapf_session *session)
+{
+	/* Pairs with ATTACH: what it made is there. */
+	return smp_load_acquire(&session->state) == KAPF_SESSION_ATTACHED &&
+	       session->owner == task_tgid(current);
+}
+
+/* The same.  Return: 0, -ENOTCONN, -EPERM or -ESHUTDOWN. */
+static inline int kapf_session_check(const struct kapf_session *session)
+{
+	return likely(kapf_session_usable(session)) ?
+		       0 : kapf_session_refusal(session);
+}
 
 #endif /* KAPF_SESSION_H */

@@ -9,26 +9,17 @@
 
 #include <linux/bottom_half.h>
 #include <linux/math64.h>
-#include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 
 #include "config.h"
+#include "level_now.h"
 #include "mode.h"
 #include "slot.h"
 
-/* The slot of this index; NULL: there is none. */
-static struct kapf_slot *kapf_slot_find(const struct kapf_session *session,
-					unsigned long index)
-{
-	if (index >= session->nr_slots)
-		return NULL;
-	return &session->slots[array_index_nospec(index, session->nr_slots)];
-}
-
-/* The same for a call that has only its index: or why it cannot be had. */
+/* The slot of a call that has only its index: or why it cannot be had. */
 static struct kapf_slot *kapf_slot_get(const struct kapf_session *session,
 				       unsigned long index)
 {
@@ -36,7 +27,8 @@ static struct kapf_slot *kapf_slot_get(const struct kapf_session *session,
 
 	if (ret)
 		return ERR_PTR(ret);
-	return kapf_slot_find(session, index) ?: ERR_PTR(-EINVAL);
+	return index < session->nr_slots ? kapf_slot_at(session, index) :
+					   ERR_PTR(-EINVAL);
 }
 
 /**
@@ -62,95 +54,49 @@ u32 kapf_slot_find_free(const struct kapf_session *session, u32 hint)
 	return nr;
 }
 
-static bool kapf_slot_move(struct kapf_slot *slot, enum kapf_slot_state from,
-			   enum kapf_slot_state to)
-{
-	return atomic_cmpxchg(&slot->state, from, to) == from;
-}
-
-static bool kapf_op_valid(const struct kapf_op *op)
-{
-	const u8 flags = KAPF_OP_MUTATING | KAPF_OP_WATCH | KAPF_OP_NOWAIT |
-			 KAPF_OP_NOQUEUE;
-
-	return op->opcode == KAPF_OP_ADMIT && !(op->flags & ~flags) &&
-	       op->initial_seats && op->initial_seats <= KAPF_MAX_WIDTH &&
-	       op->final_seats <= KAPF_MAX_WIDTH && !op->parent &&
-	       op->additional_latency <= KAPF_MAX_ADDITIONAL_LATENCY_NS &&
-	       op->max_wait <= KAPF_MAX_WAIT_NS;
-}
-
 /**
- * kapf_slot_claim() - take the slot of a request
+ * kapf_slot_busy() - the slot of a new request is in use
  * @session: attached
- * @op: the request
+ * @slot: was not free a moment ago
  *
- * Return: the slot, which kapf_slot_free() gives back; or an error.
+ * Return: -EBUSY.
  */
-struct kapf_slot *kapf_slot_claim(struct kapf_session *session,
-				  const struct kapf_op *op)
+int kapf_slot_busy(struct kapf_session *session, const struct kapf_slot *slot)
 {
-	struct kapf_slot *slot = kapf_slot_find(session, op->slot);
-
-	if (!slot || !kapf_op_valid(op))
-		return ERR_PTR(-EINVAL);
-	if (kapf_slot_move(slot, KAPF_SLOT_FREE, KAPF_SLOT_CLAIMED))
-		return slot;
 	/* For pollers that are told of edges only, and do not look again. */
 	WRITE_ONCE(session->events.slot_wanted, true);
 	smp_mb(); /* Pairs with kapf_slot_set_free(). */
 	if (atomic_read(&slot->state) == KAPF_SLOT_FREE &&
 	    kapf_events_slot_wanted(&session->events))
 		kapf_events_wake(&session->events, EPOLLOUT | EPOLLWRNORM);
-	return ERR_PTR(-EBUSY);
+	return -EBUSY;
 }
 
-/**
- * kapf_slot_copy_label() - fetch the label that an op points to
- * @session: attached
- * @op: of a claimed slot
- *
- * Return: 0 or -EFAULT.
- */
-int kapf_slot_copy_label(const struct kapf_session *session,
-			 const struct kapf_op *op)
+/* Are there rules that the session does not know? */
+static bool kapf_slot_stale(const struct kapf_session *session,
+			    const struct kapf_active_config *config)
 {
-	struct kapf_label *label = kapf_session_label(session, op->slot);
-	u32 len = min_t(u32, op->label_len, session->label_bytes);
-
-	if (copy_from_user(label->text, u64_to_user_ptr(op->label), len))
-		return -EFAULT;
-	label->len = len;
-	return 0;
+	return READ_ONCE(session->generation) != config->generation;
 }
 
-/* KAPF_SLOT_STALE, unless the session knows this configuration. */
-static u16 kapf_slot_stale(const struct kapf_session *session,
-			   const struct kapf_active_config *config)
-{
-	return READ_ONCE(session->generation) == config->generation ?
-		       0 : KAPF_SLOT_STALE;
-}
-
-/*
- * Decide on the request of a claimed slot; within an RCU read section.  @flags:
- * KAPF_SLOT_*.
- */
-static long kapf_slot_decide(struct kapf_session *session,
-			     const struct kapf_active_config *config,
-			     struct kapf_slot *slot, const struct kapf_op *op,
-			     u16 flags)
+/* Decide on the request of a claimed slot; within an RCU read section. */
+static __always_inline long
+kapf_slot_decide(struct kapf_session *session,
+		 const struct kapf_active_config *config,
+		 struct kapf_slot *slot, const struct kapf_op *op)
 {
 	struct kapf_schema *schema;
+	struct kapf_level *level;
 	u32 mode;
 
 	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
 		return -ESHUTDOWN;
-	slot->flags = op->flags | flags;
-	if (flags & KAPF_SLOT_EVENT)
-		slot->user_data = op->user_data;
+	slot->flags = op->flags;
+	if (unlikely(kapf_slot_stale(session, config)))
+		slot->flags |= KAPF_SLOT_STALE;
 	schema = kapf_config_schema(config, op->schema);
-	if (!schema || !schema->level)
+	level = schema ? schema->level : NULL;
+	if (!level)
 		return KAPF_RECLASSIFY;
 	WRITE_ONCE(slot->schema, schema);
 	slot->request.initial_seats = op->initial_seats;
@@ -158,11 +104,9 @@ static long kapf_slot_decide(struct kapf_session *session,
 	slot->request.additional_latency = op->additional_latency;
 	/* Pairs with SET_MODE: what a mode needs is there. */
 	mode = smp_load_acquire(&session->instance->mode);
-	if (unlikely(mode != KAPF_MODE_ENFORCE) && !schema->level->exempt)
+	if (unlikely(mode != KAPF_MODE_ENFORCE) && !level->exempt)
 		return kapf_mode_admit(session, config, slot, op, mode);
-	return kapf_level_admit(schema->level, slot, op->flow_hash,
-				op->max_wait ?: KAPF_DEFAULT_WAIT_NS,
-				op->watch_count);
+	return kapf_level_admit(level, slot, schema, op);
 }
 
 /*
@@ -244,49 +188,51 @@ static long kapf_slot_wait(struct kapf_session *session, struct kapf_slot *slot)
 
 /**
  * kapf_slot_admit() - KAPF_ADMIT
- * @session: of an open file
+ * @file: of a session
  * @uop: its argument
- * @wait: the file has no O_NONBLOCK
  *
  * Return: as the ABI says.
  */
-long kapf_slot_admit(struct kapf_session *session,
-		     const struct kapf_op __user *uop, bool wait)
+long kapf_slot_admit(struct file *file, const struct kapf_op __user *uop)
 {
+	struct kapf_session *session = file->private_data;
 	const struct kapf_active_config *config;
 	struct kapf_op op __uninitialized;
 	struct kapf_slot *slot;
-	u16 stale;
+	bool stale;
 	long ret;
 
 	ret = kapf_session_check(session);
 	if (ret)
 		return ret;
-	if (copy_from_user(&op, uop, sizeof(op)))
+	if (!kapf_op_fetch(&op, uop))
 		return -EFAULT;
-	slot = kapf_slot_claim(session, &op);
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
+	if (file->f_flags & O_NONBLOCK)
+		op.flags |= KAPF_OP_NOWAIT;
+	ret = kapf_slot_claim(session, &op, &slot);
+	if (ret)
+		return ret;
 	ret = kapf_slot_copy_label(session, &op);
 	if (ret)
 		goto free;
 
-	wait = wait && !(op.flags & KAPF_OP_NOWAIT);
 	/* An RCU read section; for the level's lock they would be off anyway. */
 	local_bh_disable();
 	config = rcu_dereference_bh(session->instance->config);
 	stale = kapf_slot_stale(session, config);
-	ret = kapf_slot_decide(session, config, slot, &op,
-			       wait ? stale : stale | KAPF_SLOT_EVENT);
+	ret = kapf_slot_decide(session, config, slot, &op);
 	if (ret == KAPF_EXECUTE)
 		atomic_set_release(&slot->state, KAPF_SLOT_EXECUTING);
 	local_bh_enable();
 
 	if (!ret)
-		ret = wait ? kapf_slot_wait(session, slot) : KAPF_QUEUED;
+		ret = op.flags & KAPF_OP_NOWAIT ? KAPF_QUEUED :
+						  kapf_slot_wait(session, slot);
 	else if (ret != KAPF_EXECUTE)
 		kapf_slot_free(slot, &session->events);
-	return ret < 0 || !stale ? ret : ret | KAPF_STALE;
+	if (unlikely(stale) && ret >= 0)
+		ret |= KAPF_STALE;
+	return ret;
 free:
 	kapf_slot_free(slot, &session->events);
 	return ret;
@@ -314,7 +260,7 @@ static void kapf_slot_announce(struct kapf_session *session,
  * kapf_slot_submit() - a request of a batch
  * @session: attached
  * @slot: claimed; with its label
- * @op: the request
+ * @op: the request, with KAPF_OP_NOWAIT
  *
  * Return: 0, and an event tells the decision; or an error, and the slot is free.
  */
@@ -326,9 +272,8 @@ int kapf_slot_submit(struct kapf_session *session, struct kapf_slot *slot,
 
 	local_bh_disable();
 	config = rcu_dereference_bh(session->instance->config);
-	ret = kapf_slot_decide(session, config, slot, op,
-			       kapf_slot_stale(session, config) |
-			       KAPF_SLOT_EVENT);
+	slot->user_data = op->user_data;
+	ret = kapf_slot_decide(session, config, slot, op);
 	if (ret > 0)
 		kapf_slot_announce(session, slot, ret);
 	local_bh_enable();
@@ -414,28 +359,32 @@ static u64 kapf_slot_served(const struct kapf_session *session,
 }
 
 /*
- * Take a slot that holds seats, from @from to @to, and give those back, or, with
- * @linger, let them linger for what @latency says.  All in one RCU read section:
- * the end of the session, after its grace period, finds all of it done or nothing.
- * Return: 0, -EAGAIN (the slot is in another state), -ESHUTDOWN.
+ * Take a slot that holds seats, from @from to @to.  In the RCU read section in which
+ * they are given back: the end of the session, after its grace period, finds all of
+ * it done or nothing.  Return: 0, -EAGAIN (the slot is in another state),
+ * -ESHUTDOWN.
  */
-static int kapf_slot_give_back(const struct kapf_session *session,
-			       struct kapf_slot *slot,
-			       enum kapf_slot_state from,
-			       enum kapf_slot_state to, bool linger,
-			       u64 *latency)
+static int kapf_slot_take(const struct kapf_session *session,
+			  struct kapf_slot *slot, enum kapf_slot_state from,
+			  enum kapf_slot_state to)
 {
-	int ret = 0;
-
-	local_bh_disable();
 	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
-		ret = -ESHUTDOWN;
-	else if (!kapf_slot_move(slot, from, to))
-		ret = -EAGAIN;
-	else
-		*latency = kapf_slot_served(session, slot, linger);
-	local_bh_enable();
-	return ret;
+		return -ESHUTDOWN;
+	return kapf_slot_move(slot, from, to) ? 0 : -EAGAIN;
+}
+
+/* Nothing executes in the slot, or the caller may not use the session. */
+static noinline int kapf_slot_not_finished(const struct kapf_session *session,
+					   unsigned long index)
+{
+	const struct kapf_slot *slot = kapf_slot_get(session, index);
+	int ret;
+
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	ret = kapf_slot_unfinishable(slot);
+	/* The end of the session may have finished it just now. */
+	return kapf_session_check(session) ?: ret;
 }
 
 /**
@@ -447,38 +396,44 @@ static int kapf_slot_give_back(const struct kapf_session *session,
  */
 long kapf_slot_finish(struct kapf_session *session, unsigned long index)
 {
-	struct kapf_slot *slot = kapf_slot_get(session, index);
+	struct kapf_slot *slot;
 	u64 latency;
-	int ret;
 
-	if (IS_ERR(slot))
-		return PTR_ERR(slot);
-	ret = kapf_slot_give_back(session, slot, KAPF_SLOT_EXECUTING,
-				  KAPF_SLOT_CLAIMED, true, &latency);
-	if (ret == -EAGAIN) {
-		ret = kapf_slot_unfinishable(slot);
-		/* The end of the session may have finished it just now. */
-		return kapf_session_check(session) ?: ret;
-	}
-	if (ret)
-		return ret;
-	if (!latency)
-		kapf_slot_free(slot, &session->events);
-	return DIV_ROUND_UP_ULL(latency, NSEC_PER_MSEC);
+	local_bh_disable();
+	if (!kapf_session_usable(session) || index >= session->nr_slots)
+		goto refuse;
+	slot = kapf_slot_at(session, index);
+	if (!kapf_slot_move(slot, KAPF_SLOT_EXECUTING, KAPF_SLOT_CLAIMED))
+		goto refuse;
+	if (unlikely(slot->flags & KAPF_SLOT_PASSING))
+		latency = kapf_slot_served(session, slot, true);
+	else
+		latency = kapf_level_finish_now(slot);
+	local_bh_enable();
+	if (latency)
+		return DIV_ROUND_UP_ULL(latency, NSEC_PER_MSEC);
+	kapf_slot_free(slot, &session->events);
+	return 0;
+refuse:
+	local_bh_enable();
+	return kapf_slot_not_finished(session, index);
 }
 
 /*
  * Take the seats of a request that was found granted.  Return: as
- * kapf_slot_give_back().
+ * kapf_slot_take().
  */
 static int kapf_slot_revoke(const struct kapf_session *session,
 			    struct kapf_slot *slot)
 {
-	u64 latency;
 	int ret;
 
-	ret = kapf_slot_give_back(session, slot, KAPF_SLOT_GRANTED,
-				  KAPF_SLOT_CANCELLING, false, &latency);
+	local_bh_disable();
+	ret = kapf_slot_take(session, slot, KAPF_SLOT_GRANTED,
+			     KAPF_SLOT_CANCELLING);
+	if (!ret)
+		kapf_slot_served(session, slot, false);
+	local_bh_enable();
 	if (ret)
 		return ret;
 	slot->refusal = KAPF_CANCELLED;

@@ -76,6 +76,14 @@ static void kapf_read_limited_histogram(const struct kapf_schema *schema,
 	histogram = &schema->histograms[info->kind];
 	info->sum = histogram->sum;
 	memcpy(info->counts, histogram->counts, sizeof(histogram->counts));
+	/* These were alone in their queue, and waited for no time. */
+	if (info->kind == KAPF_HISTOGRAM_QUEUE_LENGTH) {
+		info->sum += schema->tally.seated_now;
+		info->counts[kapf_histogram_bucket(info->kind, 1)] +=
+			schema->tally.seated_now;
+	} else if (info->kind == KAPF_HISTOGRAM_WAIT) {
+		info->counts[0] += schema->tally.seated_now;
+	}
 }
 
 /* false: there is no such histogram. */
@@ -109,7 +117,7 @@ static bool kapf_read_level_histogram(struct kapf_level *level,
 	if (level->exempt)
 		kapf_exempt_sample(level, ktime_get_ns());
 	spin_lock_bh(&level->lock);
-	kapf_timing_read(kapf_level_ratio(level, kind), ktime_get_ns(), info);
+	kapf_metrics_read(level, ktime_get_ns(), info);
 	spin_unlock_bh(&level->lock);
 	return true;
 }

@@ -121,6 +121,8 @@ static void kapf_read_limited_schema(struct kapf_schema *schema,
 
 	spin_lock_bh(&schema->level->lock);
 	kapf_read_counts(stats, tally->counts);
+	stats->dispatched += tally->seated_now;
+	stats->executing_requests += tally->seated_now;
 	stats->passing_requests = tally->nr_passing;
 	stats->seats_in_use = tally->seats_in_use;
 	stats->waiting_requests = tally->nr_waiting;

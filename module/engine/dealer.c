@@ -14,36 +14,6 @@
 #include "dealer.h"
 
 /**
- * kapf_deal_card() - one card of a hand
- * @deal: started with a hash and a deck
- * @position: of the card in the hand, from 0; less than the deck and
- *	KAPF_HAND_MAX
- *
- * Each draw costs a 64 bit division, so only those up to @position are made,
- * and none twice.
- *
- * Return: the card, 0 to deck - 1, different at each position.
- */
-u32 kapf_deal_card(struct kapf_deal *deal, u32 position)
-{
-	u32 card, i;
-
-	while (deal->drawn <= position) {
-		u32 left = deal->deck - deal->drawn;
-
-		deal->draw[deal->drawn++] = deal->rest % left;
-		deal->rest /= left;
-	}
-
-	/* Count the cards that earlier draws took from below this one. */
-	card = deal->draw[position];
-	for (i = position; i-- > 0;)
-		if (card >= deal->draw[i])
-			card++;
-	return card;
-}
-
-/**
  * kapf_deal_hand() - a whole hand
  * @hash: of the flow
  * @deck: number of queues

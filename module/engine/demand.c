@@ -35,12 +35,13 @@ void kapf_demand_init(struct kapf_demand *demand, u64 now)
  */
 static void kapf_demand_measure(struct kapf_demand *demand)
 {
+	kapf_u128 integral = demand->integral - demand->begin_integral;
 	u64 elapsed = demand->now - demand->begin;
 	kapf_u128 rest, squares, variance;
 	u64 whole, fraction;
 
-	whole = kapf_div(demand->integral, elapsed, &rest);
-	squares = demand->square_integral - whole * (demand->integral + rest);
+	whole = kapf_div(integral, elapsed, &rest);
+	squares = demand->square_integral - whole * (integral + rest);
 	fraction = kapf_div(rest << 64, elapsed, NULL);
 
 	variance = kapf_div(squares, elapsed, &rest) << 64;
@@ -90,6 +91,6 @@ void kapf_demand_end_period(struct kapf_demand *demand, u64 now)
 	kapf_demand_measure(demand);
 	kapf_demand_smooth(demand);
 	demand->begin = demand->now;
-	demand->integral = 0;
+	demand->begin_integral = demand->integral;
 	demand->square_integral = 0;
 }

@@ -10,8 +10,10 @@
  * struct kapf_demand - how many seats a level wants: now, and in its last period
  * @now: time of the last change
  * @begin: of the present period
- * @integral: of the demand from then to @now, in seats * ns
- * @square_integral: of its square, in seats^2 * ns
+ * @integral: of the demand from the first period to @now, in seats * ns
+ * @begin_integral: what it was at @begin
+ * @square_integral: of the square of the demand from @begin to @now, in
+ *	seats^2 * ns
  * @seats: demand at present
  * @peak: greatest demand of the present period
  * @high_watermark: greatest demand of the last period, in seats
@@ -27,6 +29,7 @@ struct kapf_demand {
 	u64 now;
 	u64 begin;
 	kapf_u128 integral;
+	kapf_u128 begin_integral;
 	kapf_u128 square_integral;
 	u32 seats;
 	u32 peak;
@@ -36,17 +39,48 @@ struct kapf_demand {
 	u64 smoothed;
 };
 
-/* Bring the integrals up to date. */
-static inline void kapf_demand_advance(struct kapf_demand *demand, u64 now)
+/**
+ * kapf_demand_advance() - bring the integrals up to date
+ * @demand: of the level
+ * @now: in ns
+ *
+ * Inline, as it is part of each admission and each finish, and so are the next.
+ *
+ * Return: how much time has passed, in ns.
+ */
+static inline u64 kapf_demand_advance(struct kapf_demand *demand, u64 now)
 {
 	u64 elapsed = now - demand->now;
 	u64 seats = demand->seats;
 
 	if ((s64)elapsed <= 0)
-		return;
+		return 0;
 	demand->now = now;
 	demand->integral += (kapf_u128)seats * elapsed;
 	demand->square_integral += (kapf_u128)(seats * seats) * elapsed;
+	return elapsed;
+}
+
+/**
+ * kapf_demand_rise() - the demand changes, and may be a new peak
+ * @demand: of the level; brought up to date
+ * @seats: in use and waited for, less than 2^32
+ */
+static inline void kapf_demand_rise(struct kapf_demand *demand, u32 seats)
+{
+	demand->seats = seats;
+	if (seats > demand->peak)
+		demand->peak = seats;
+}
+
+/**
+ * kapf_demand_put() - the demand changes
+ * @demand: of the level; brought up to date
+ * @seats: in use and waited for; 2^32 and more count as 2^32 - 1
+ */
+static inline void kapf_demand_put(struct kapf_demand *demand, u64 seats)
+{
+	kapf_demand_rise(demand, seats > ~0u ? ~0u : seats);
 }
 
 /**
@@ -54,16 +88,12 @@ static inline void kapf_demand_advance(struct kapf_demand *demand, u64 now)
  * @demand: of the level
  * @seats: in use and waited for; 2^32 and more count as 2^32 - 1
  * @now: in ns
- *
- * Inline, as it is part of each admission and each finish.
  */
 static inline void kapf_demand_set(struct kapf_demand *demand, u64 seats,
 				   u64 now)
 {
 	kapf_demand_advance(demand, now);
-	demand->seats = seats > ~0u ? ~0u : seats;
-	if (demand->seats > demand->peak)
-		demand->peak = demand->seats;
+	kapf_demand_put(demand, seats);
 }
 
 void kapf_demand_init(struct kapf_demand *demand, u64 now);

@@ -21,8 +21,7 @@
 #include <linux/rbtree.h>
 #include <linux/types.h>
 
-#include "queueset.h"
-#include "seatsec.h"
+#include "queueset_now.h"
 
 /**
  * kapf_queues_init() - make queues
@@ -65,42 +64,10 @@ void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
 	qs->backlog = RB_ROOT_CACHED;
 }
 
-/* The work that a request is charged with when it is dispatched. */
-static u64 kapf_request_work(const struct kapf_request *req)
-{
-	u64 work = kapf_seatsec(req->initial_seats, KAPF_GUESSED_SERVICE_NS);
-
-	if (req->additional_latency)
-		work += kapf_seatsec(req->final_seats, req->additional_latency);
-	return work;
-}
-
-/* Bring R up to date; to be called before any change of state. */
-static void kapf_queueset_advance(struct kapf_queueset *qs, u64 now)
-{
-	u64 elapsed = now - qs->now;
-	u64 seats;
-
-	if ((s64)elapsed <= 0)
-		return;
-	qs->now = now;
-	if (!qs->nr_active)
-		return;
-	seats = qs->seats_in_use - qs->unqueued_seats + qs->waiting_seats;
-	if (seats > qs->seats)
-		seats = qs->seats;
-	qs->current_r += kapf_seatsec_ratio(seats, elapsed, qs->nr_active);
-}
-
 static struct kapf_queue *kapf_request_queue(const struct kapf_queueset *qs,
 					     const struct kapf_request *req)
 {
 	return kapf_queueset_queue(qs, req->queue);
-}
-
-static bool kapf_queue_active(const struct kapf_queue *queue)
-{
-	return queue->nr_waiting || queue->nr_executing;
 }
 
 /* Could a request of this width be seated at once? */
@@ -208,47 +175,40 @@ static u32 kapf_queueset_choose(struct kapf_queueset *qs, u64 hash)
 	return best;
 }
 
-static void kapf_queueset_seat(struct kapf_queueset *qs,
-			       struct kapf_request *req)
+static void kapf_queueset_seat_unqueued(struct kapf_queueset *qs,
+					struct kapf_request *req)
 {
 	u32 width = kapf_request_width(req);
-	struct kapf_queue *queue;
 
 	req->start = qs->now;
 	qs->nr_executing++;
 	qs->seats_in_use += width;
-	if (req->queue == KAPF_NO_QUEUE) {
-		qs->unqueued_seats += width;
-		return;
-	}
-	queue = kapf_request_queue(qs, req);
-	queue->nr_executing++;
-	queue->seats_in_use += width;
+	qs->unqueued_seats += width;
 }
 
 /*
- * Charge the queue of a request that is dispatched now.  What the request
- * will need after it has finished may be more than the level has: then fewer
- * seats are kept for longer, so that the work is the same.
+ * What a request will need after it has finished may be more than the level has:
+ * then fewer seats are kept for longer, so that the work is the same.
  */
-static void kapf_queueset_charge(struct kapf_queueset *qs,
-				 struct kapf_request *req)
+static void kapf_queueset_cut(const struct kapf_queueset *qs,
+			      struct kapf_request *req)
 {
-	struct kapf_queue *queue = kapf_request_queue(qs, req);
+	u64 work = kapf_seatsec(req->final_seats, req->additional_latency);
 
-	qs->dispatch_r = qs->current_r;
-	qs->latest_s = queue->next_dispatch_r;
-	queue->next_dispatch_r += kapf_request_work(req);
-	qs->robin = req->queue;
+	req->final_seats = qs->seats;
+	req->additional_latency = kapf_seatsec_duration(work, qs->seats);
+}
 
-	if (req->final_seats > qs->seats) {
-		u64 work = kapf_seatsec(req->final_seats,
-					req->additional_latency);
-
-		req->final_seats = qs->seats;
-		req->additional_latency = kapf_seatsec_duration(work,
-								qs->seats);
-	}
+/* Dispatch a request of a queue: it is in no list any more. */
+static void kapf_queueset_start(struct kapf_queueset *qs,
+				struct kapf_queue *queue,
+				struct kapf_request *req)
+{
+	kapf_queueset_charge(qs, queue, req, req->queue,
+			     queue->next_dispatch_r);
+	if (req->final_seats > qs->seats)
+		kapf_queueset_cut(qs, req);
+	kapf_queueset_seat(qs, queue, req, kapf_request_width(req));
 }
 
 static void kapf_queue_append(struct kapf_queueset *qs,
@@ -302,16 +262,20 @@ enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 					struct kapf_request *req, u64 hash,
 					u64 now)
 {
-	bool has_room = kapf_queueset_has_room(qs, kapf_request_width(req));
+	u32 width = kapf_request_width(req);
 	struct kapf_queue *queue;
+	bool has_room;
 	u32 index;
 
+	if (kapf_queueset_admit_now(qs, req, width, hash, now))
+		return KAPF_ADMISSION_SEATED;
+	has_room = kapf_queueset_has_room(qs, width);
 	kapf_queueset_advance(qs, now);
 	req->queue = KAPF_NO_QUEUE;
 	if (!qs->nr_queues) {
 		if (!has_room)
 			return KAPF_ADMISSION_CONCURRENCY_LIMIT;
-		kapf_queueset_seat(qs, req);
+		kapf_queueset_seat_unqueued(qs, req);
 		return KAPF_ADMISSION_SEATED;
 	}
 
@@ -320,7 +284,6 @@ enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 	if (queue->nr_waiting >= qs->queue_length_limit &&
 	    !kapf_queueset_seat_free(qs))
 		return KAPF_ADMISSION_QUEUE_FULL;
-
 	req->queue = index;
 	if (!kapf_queue_active(queue)) {
 		queue->next_dispatch_r = qs->current_r;
@@ -331,11 +294,10 @@ enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 		return KAPF_ADMISSION_QUEUED;
 	}
 
-	/* What follows is to append and to dispatch, without list and tree. */
+	/* One that is wider than the limit, and alone. */
 	if (kapf_seatsec_before(queue->next_dispatch_r, qs->current_r))
 		queue->next_dispatch_r = qs->current_r;
-	kapf_queueset_charge(qs, req);
-	kapf_queueset_seat(qs, req);
+	kapf_queueset_start(qs, queue, req);
 	return KAPF_ADMISSION_SEATED;
 }
 
@@ -397,8 +359,7 @@ bool kapf_queueset_dispatch(struct kapf_queueset *qs, u32 budget, u64 now)
 		}
 		kapf_queue_unbound(qs, queue);
 		kapf_queue_remove(qs, req);
-		kapf_queueset_charge(qs, req);
-		kapf_queueset_seat(qs, req);
+		kapf_queueset_start(qs, queue, req);
 		if (queue->nr_waiting)
 			kapf_queue_bound(qs, queue);
 		qs->dispatched(qs, req, width);
@@ -438,25 +399,6 @@ static void kapf_queueset_give_back(struct kapf_queueset *qs,
 		kapf_request_queue(qs, req)->seats_in_use -= width;
 }
 
-/*
- * Replace the guess that the queue was charged with by what its request really
- * took.
- */
-static void kapf_queueset_settle(struct kapf_queueset *qs,
-				 struct kapf_request *req)
-{
-	struct kapf_queue *queue = kapf_request_queue(qs, req);
-	u64 served = qs->now - req->start;
-	u64 seats = req->initial_seats;
-
-	if (served <= KAPF_GUESSED_SERVICE_NS)
-		queue->next_dispatch_r -=
-			kapf_seatsec(seats, KAPF_GUESSED_SERVICE_NS - served);
-	else
-		queue->next_dispatch_r +=
-			kapf_seatsec(seats, served - KAPF_GUESSED_SERVICE_NS);
-}
-
 /**
  * kapf_queueset_finish() - a request has been served
  * @qs: the queue set
@@ -469,6 +411,8 @@ static void kapf_queueset_settle(struct kapf_queueset *qs,
 void kapf_queueset_finish(struct kapf_queueset *qs, struct kapf_request *req,
 			  u64 now)
 {
+	if (kapf_queueset_finish_now(qs, req, kapf_request_width(req), now))
+		return;
 	kapf_queueset_advance(qs, now);
 	qs->nr_executing--;
 	if (req->queue != KAPF_NO_QUEUE) {
@@ -476,7 +420,7 @@ void kapf_queueset_finish(struct kapf_queueset *qs, struct kapf_request *req,
 
 		if (queue->nr_waiting)
 			kapf_queue_unbound(qs, queue);
-		kapf_queueset_settle(qs, req);
+		kapf_queueset_settle(qs, queue, req);
 		if (queue->nr_waiting)
 			kapf_queue_bound(qs, queue);
 		queue->nr_executing--;

@@ -31,6 +31,14 @@ static inline u64 kapf_seatsec_ratio(u64 seats, u64 ns, u64 divisor)
 	return seats * (ns / unit) + (seats * (ns % unit) + unit / 2) / unit;
 }
 
+/* The same for less than 2^32 seats and ns, with one division. */
+static inline u64 kapf_seatsec_brief(u64 seats, u64 ns, u64 divisor)
+{
+	u64 unit = divisor * KAPF_SEATSEC_NS;
+
+	return (seats * ns + unit / 2) / unit;
+}
+
 /* The work of seats held for ns. */
 static inline u64 kapf_seatsec(u64 seats, u64 ns)
 {
