@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ways in for servers that do not sleep for one request: write, read, poll
- * and SUBMIT.
+ * The ways in for servers that do not sleep for one request: write, read and poll;
+ * SUBMIT is in submit.c.
  *
  * An event is copied to the user first, and only then does its slot move on, so
  * that one whose copy faults can be read again.  Meanwhile its node is in nobody
@@ -54,9 +54,14 @@ static int kapf_batch_some(struct kapf_session *session, struct iov_iter *to)
 	return nr && copied < size ? -EFAULT : done;
 }
 
-/* Copy out what is there and fits.  Return: the number of events, or an error. */
-static ssize_t kapf_batch_events(struct kapf_session *session,
-				 struct iov_iter *to)
+/**
+ * kapf_batch_events() - copy out what is there and fits
+ * @session: attached
+ * @to: where to
+ *
+ * Return: the number of events, or an error.
+ */
+ssize_t kapf_batch_events(struct kapf_session *session, struct iov_iter *to)
 {
 	ssize_t nr = 0;
 	int ret;
@@ -74,8 +79,11 @@ static ssize_t kapf_batch_events(struct kapf_session *session,
 	return nr;
 }
 
-/* Is there anything that a reader is to know? */
-static bool kapf_batch_readable(const struct kapf_session *session)
+/**
+ * kapf_batch_readable() - is there anything that a reader is to know?
+ * @session: attached
+ */
+bool kapf_batch_readable(const struct kapf_session *session)
 {
 	return kapf_events_any(&session->events) ||
 	       READ_ONCE(session->state) == KAPF_SESSION_ENDED;
@@ -196,217 +204,6 @@ ssize_t kapf_batch_write(struct kapf_session *session, struct iov_iter *from)
 		cond_resched();
 	}
 	return all - left ?: ret;
-}
-
-/**
- * struct kapf_batch - a SUBMIT under way
- * @session: that it came by
- * @submit: its argument
- * @events: room for events that is left
- * @nr_finish: elements taken
- * @nr_cancel: likewise
- * @nr_ops: likewise
- * @nr_events: events written
- */
-struct kapf_batch {
-	struct kapf_session *session;
-	const struct kapf_submit *submit;
-	struct iov_iter events;
-	u32 nr_finish;
-	u32 nr_cancel;
-	u32 nr_ops;
-	u32 nr_events;
-};
-
-/*
- * An element was refused, and has changed nothing.  It counts as taken when the
- * error has become an event.
- */
-static int kapf_batch_error(struct kapf_batch *batch, long error, u32 slot,
-			    u64 user_data, u32 flags)
-{
-	struct kapf_event event = {
-		.user_data = user_data,
-		.slot = slot,
-		.verdict = KAPF_ERROR,
-		.detail = -error,
-		.flags = flags,
-	};
-	size_t copied;
-
-	if (error == -EINTR || error == -ESHUTDOWN ||
-	    batch->nr_events == batch->submit->nr_events)
-		return error;
-	copied = copy_to_iter(&event, sizeof(event), &batch->events);
-	if (copied != sizeof(event)) {
-		iov_iter_revert(&batch->events, copied);
-		return -EFAULT;
-	}
-	batch->nr_events++;
-	return 0;
-}
-
-static int kapf_batch_finish(struct kapf_batch *batch)
-{
-	struct kapf_finish __user *uelement;
-	struct kapf_finish element;
-	long ret;
-
-	uelement = u64_to_user_ptr(batch->submit->finish);
-	uelement += batch->nr_finish;
-	if (copy_from_user(&element, uelement, sizeof(element)))
-		return -EFAULT;
-	ret = element.lingers ? -EINVAL :
-				kapf_slot_finish(batch->session, element.slot);
-	if (ret < 0)
-		return kapf_batch_error(batch, ret, element.slot, 0,
-					KAPF_EVENT_FINISH);
-	/* What is finished is finished, whether or not it can be told. */
-	if (ret && put_user((u32)ret, &uelement->lingers)) {
-		batch->nr_finish++;
-		return -EFAULT;
-	}
-	return 0;
-}
-
-static int kapf_batch_cancel(struct kapf_batch *batch)
-{
-	u32 __user *uelement = u64_to_user_ptr(batch->submit->cancel);
-	u32 slot;
-	long ret;
-
-	if (get_user(slot, uelement + batch->nr_cancel))
-		return -EFAULT;
-	ret = kapf_slot_cancel(batch->session, slot);
-	return ret < 0 ? kapf_batch_error(batch, ret, slot, 0,
-					  KAPF_EVENT_CANCEL) : 0;
-}
-
-static int kapf_batch_ask(struct kapf_batch *batch)
-{
-	struct kapf_op __user *uop = u64_to_user_ptr(batch->submit->ops);
-	struct kapf_session *session = batch->session;
-	struct kapf_op op __uninitialized;
-	struct kapf_slot *slot;
-	int ret;
-
-	if (!kapf_op_fetch(&op, uop + batch->nr_ops))
-		return -EFAULT;
-	op.flags |= KAPF_OP_NOWAIT;
-	ret = kapf_slot_claim(session, &op, &slot);
-	if (!ret) {
-		ret = kapf_slot_copy_label(session, &op);
-		if (!ret)
-			ret = kapf_slot_submit(session, slot, &op);
-		else
-			kapf_slot_free(slot, &session->events);
-	}
-	return ret ? kapf_batch_error(batch, ret, op.slot, op.user_data, 0) : 0;
-}
-
-/* Between two elements */
-static int kapf_batch_pause(void)
-{
-	cond_resched();
-	return fatal_signal_pending(current) ? -EINTR : 0;
-}
-
-static int kapf_batch_take(struct kapf_batch *batch)
-{
-	const struct kapf_submit *submit = batch->submit;
-	int ret = 0;
-
-	for (; !ret && batch->nr_finish < submit->nr_finish;
-	     batch->nr_finish += !ret)
-		ret = kapf_batch_pause() ?: kapf_batch_finish(batch);
-	for (; !ret && batch->nr_cancel < submit->nr_cancel;
-	     batch->nr_cancel += !ret)
-		ret = kapf_batch_pause() ?: kapf_batch_cancel(batch);
-	for (; !ret && batch->nr_ops < submit->nr_ops; batch->nr_ops += !ret)
-		ret = kapf_batch_pause() ?: kapf_batch_ask(batch);
-	return ret;
-}
-
-/* Write what events there are; wait for min_complete of them until @end. */
-static int kapf_batch_gather(struct kapf_batch *batch, ktime_t end)
-{
-	struct kapf_session *session = batch->session;
-	wait_queue_head_t *wait = &session->events.wait;
-	ktime_t left = KTIME_MAX;
-	ssize_t nr;
-	int ret;
-
-	for (;;) {
-		nr = kapf_batch_events(session, &batch->events);
-		if (nr < 0)
-			return nr;
-		batch->nr_events += nr;
-		if (batch->nr_events >= batch->submit->min_complete)
-			return 0;
-		if (end != KTIME_MAX)
-			left = ktime_sub(end, ktime_get());
-		if (left <= 0)
-			return 0;
-		ret = wait_event_interruptible_hrtimeout(*wait,
-							 kapf_batch_readable(session),
-							 left);
-		if (ret == -ETIME)
-			return 0;
-		ret = ret ? -EINTR : kapf_session_check(session);
-		if (ret)
-			return ret;
-	}
-}
-
-static ktime_t kapf_batch_end(u64 timeout)
-{
-	if (!timeout)
-		return 0;
-	if (timeout >= KTIME_MAX)
-		return KTIME_MAX;
-	return ktime_add_safe(ktime_get(), timeout);
-}
-
-/**
- * kapf_batch_submit() - KAPF_SUBMIT
- * @session: of an open file
- * @submit: its argument, in the kernel; in and out
- *
- * Return: as the ABI says.
- */
-int kapf_batch_submit(struct kapf_session *session, struct kapf_submit *submit)
-{
-	void __user *events = u64_to_user_ptr(submit->events);
-	size_t room = submit->nr_events * sizeof(struct kapf_event);
-	struct kapf_batch batch = {
-		.session = session,
-		.submit = submit,
-	};
-	ktime_t end;
-	int ret, gathered;
-
-	ret = kapf_session_check(session);
-	if (ret)
-		return ret;
-	if (submit->op_size != sizeof(struct kapf_op) ||
-	    submit->event_size != sizeof(struct kapf_event) ||
-	    submit->min_complete > submit->nr_events)
-		return -EINVAL;
-	if (!access_ok(events, room))
-		return -EFAULT;
-	iov_iter_ubuf(&batch.events, ITER_DEST, events, room);
-
-	end = kapf_batch_end(submit->timeout);
-	ret = kapf_batch_take(&batch);
-	gathered = kapf_batch_gather(&batch, ret ? 0 : end);
-	if (!batch.nr_finish && !batch.nr_cancel && !batch.nr_ops &&
-	    !batch.nr_events && (ret || gathered))
-		return ret ?: gathered;
-	submit->nr_finish = batch.nr_finish;
-	submit->nr_cancel = batch.nr_cancel;
-	submit->nr_ops = batch.nr_ops;
-	submit->nr_events = batch.nr_events;
-	return 0;
 }
 
 static bool kapf_batch_outdated(const struct kapf_session *session)

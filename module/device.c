@@ -118,7 +118,7 @@ static int kapf_ioctl_attach(struct kapf_caller *caller, union kapf_args *args)
 
 static int kapf_ioctl_submit(struct kapf_caller *caller, union kapf_args *args)
 {
-	return kapf_batch_submit(caller->session, &args->submit);
+	return kapf_submit(caller->session, &args->submit);
 }
 
 static int kapf_ioctl_get_config(struct kapf_caller *caller,

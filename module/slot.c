@@ -72,41 +72,25 @@ int kapf_slot_busy(struct kapf_session *session, const struct kapf_slot *slot)
 	return -EBUSY;
 }
 
-/* Are there rules that the session does not know? */
-static bool kapf_slot_stale(const struct kapf_session *session,
-			    const struct kapf_active_config *config)
-{
-	return READ_ONCE(session->generation) != config->generation;
-}
-
 /* Decide on the request of a claimed slot; within an RCU read section. */
 static __always_inline long
 kapf_slot_decide(struct kapf_session *session,
 		 const struct kapf_active_config *config,
-		 struct kapf_slot *slot, const struct kapf_op *op)
+		 struct kapf_slot *slot, const struct kapf_op *op, bool stale)
 {
 	struct kapf_schema *schema;
-	struct kapf_level *level;
 	u32 mode;
 
 	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
 		return -ESHUTDOWN;
-	slot->flags = op->flags;
-	if (unlikely(kapf_slot_stale(session, config)))
-		slot->flags |= KAPF_SLOT_STALE;
-	schema = kapf_config_schema(config, op->schema);
-	level = schema ? schema->level : NULL;
-	if (!level)
+	schema = kapf_slot_bind(config, slot, op, stale);
+	if (!schema)
 		return KAPF_RECLASSIFY;
-	WRITE_ONCE(slot->schema, schema);
-	slot->request.initial_seats = op->initial_seats;
-	slot->request.final_seats = op->final_seats;
-	slot->request.additional_latency = op->additional_latency;
 	/* Pairs with SET_MODE: what a mode needs is there. */
 	mode = smp_load_acquire(&session->instance->mode);
-	if (unlikely(mode != KAPF_MODE_ENFORCE) && !level->exempt)
+	if (unlikely(mode != KAPF_MODE_ENFORCE) && !schema->level->exempt)
 		return kapf_mode_admit(session, config, slot, op, mode);
-	return kapf_level_admit(level, slot, schema, op);
+	return kapf_level_admit(schema->level, slot, schema, op);
 }
 
 /*
@@ -220,7 +204,7 @@ long kapf_slot_admit(struct file *file, const struct kapf_op __user *uop)
 	local_bh_disable();
 	config = rcu_dereference_bh(session->instance->config);
 	stale = kapf_slot_stale(session, config);
-	ret = kapf_slot_decide(session, config, slot, &op);
+	ret = kapf_slot_decide(session, config, slot, &op, stale);
 	if (ret == KAPF_EXECUTE)
 		atomic_set_release(&slot->state, KAPF_SLOT_EXECUTING);
 	local_bh_enable();
@@ -238,9 +222,16 @@ free:
 	return ret;
 }
 
-/* A decision was made at once, but is wanted as an event. */
-static void kapf_slot_announce(struct kapf_session *session,
-			       struct kapf_slot *slot, u16 value)
+/**
+ * kapf_slot_announce() - a decision was made at once, but is wanted as an event
+ * @session: attached
+ * @slot: claimed
+ * @value: ADMIT's
+ *
+ * To be called within the RCU read section in which it was made.
+ */
+void kapf_slot_announce(struct kapf_session *session, struct kapf_slot *slot,
+			u16 value)
 {
 	if (value == KAPF_RECLASSIFY) {
 		slot->level = 0;
@@ -254,6 +245,44 @@ static void kapf_slot_announce(struct kapf_session *session,
 			   KAPF_SLOT_GRANTED : KAPF_SLOT_REFUSED);
 	if (kapf_events_post(&session->events, &slot->event))
 		kapf_events_wake(&session->events, EPOLLIN | EPOLLRDNORM);
+}
+
+/*
+ * Take a slot that holds seats, from @from to @to.  In the RCU read section in which
+ * they are given back: the end of the session, after its grace period, finds all of
+ * it done or nothing.  Return: 0, -EAGAIN (the slot is in another state),
+ * -ESHUTDOWN.
+ */
+static int kapf_slot_take(const struct kapf_session *session,
+			  struct kapf_slot *slot, enum kapf_slot_state from,
+			  enum kapf_slot_state to)
+{
+	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
+		return -ESHUTDOWN;
+	return kapf_slot_move(slot, from, to) ? 0 : -EAGAIN;
+}
+
+/**
+ * kapf_slot_keep() - the event of a request that executes could not be told
+ * @session: of the slot
+ * @slot: EXECUTING, unless it was finished without notice
+ * @event: what should have been told
+ *
+ * It is kept for the next who reads events.
+ */
+void kapf_slot_keep(struct kapf_session *session, struct kapf_slot *slot,
+		    const struct kapf_event *event)
+{
+	local_bh_disable();
+	if (!kapf_slot_take(session, slot, KAPF_SLOT_EXECUTING,
+			    KAPF_SLOT_CLAIMED)) {
+		slot->level = event->level;
+		atomic_set_release(&slot->state, KAPF_SLOT_GRANTED);
+		if (kapf_events_post(&session->events, &slot->event))
+			kapf_events_wake(&session->events,
+					 EPOLLIN | EPOLLRDNORM);
+	}
+	local_bh_enable();
 }
 
 /**
@@ -273,7 +302,8 @@ int kapf_slot_submit(struct kapf_session *session, struct kapf_slot *slot,
 	local_bh_disable();
 	config = rcu_dereference_bh(session->instance->config);
 	slot->user_data = op->user_data;
-	ret = kapf_slot_decide(session, config, slot, op);
+	ret = kapf_slot_decide(session, config, slot, op,
+			       kapf_slot_stale(session, config));
 	if (ret > 0)
 		kapf_slot_announce(session, slot, ret);
 	local_bh_enable();
@@ -308,10 +338,7 @@ bool kapf_slot_read(const struct kapf_session *session, struct kapf_slot *slot,
 		event->detail = KAPF_RETRY_AFTER(slot->refusal);
 	}
 	event->flags = slot->flags & KAPF_SLOT_STALE ? KAPF_EVENT_STALE : 0;
-	event->wait = slot->request.start - slot->arrival;
-	/* The clock is read before the lock is taken. */
-	if ((s64)event->wait < 0)
-		event->wait = 0;
+	event->wait = kapf_slot_waited(slot);
 	return true;
 }
 
@@ -344,12 +371,18 @@ static int kapf_slot_unfinishable(const struct kapf_slot *slot)
 	}
 }
 
-/*
- * The request of a slot that has been taken is over; within an RCU read section.
- * Return: ns that its seats linger, and the slot with them.
+/**
+ * kapf_slot_served() - the request of a slot that has been taken is over
+ * @session: of the slot
+ * @slot: CLAIMED or CANCELLING
+ * @linger: keep its seats for its additional latency
+ *
+ * To be called within an RCU read section, bottom halves disabled.
+ *
+ * Return: ns that its seats linger, and the slot is LINGERING; or 0.
  */
-static u64 kapf_slot_served(const struct kapf_session *session,
-			    struct kapf_slot *slot, bool linger)
+u64 kapf_slot_served(const struct kapf_session *session, struct kapf_slot *slot,
+		     bool linger)
 {
 	if (slot->flags & KAPF_SLOT_PASSING) {
 		kapf_mode_finish(session, slot, linger);
@@ -358,24 +391,15 @@ static u64 kapf_slot_served(const struct kapf_session *session,
 	return kapf_level_finish(slot->schema->level, slot, linger);
 }
 
-/*
- * Take a slot that holds seats, from @from to @to.  In the RCU read section in which
- * they are given back: the end of the session, after its grace period, finds all of
- * it done or nothing.  Return: 0, -EAGAIN (the slot is in another state),
- * -ESHUTDOWN.
+/**
+ * kapf_slot_not_finished() - why was there nothing to finish?
+ * @session: of an open file
+ * @index: of the slot
+ *
+ * Return: FINISH's error.
  */
-static int kapf_slot_take(const struct kapf_session *session,
-			  struct kapf_slot *slot, enum kapf_slot_state from,
-			  enum kapf_slot_state to)
-{
-	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
-		return -ESHUTDOWN;
-	return kapf_slot_move(slot, from, to) ? 0 : -EAGAIN;
-}
-
-/* Nothing executes in the slot, or the caller may not use the session. */
-static noinline int kapf_slot_not_finished(const struct kapf_session *session,
-					   unsigned long index)
+int kapf_slot_not_finished(const struct kapf_session *session,
+			   unsigned long index)
 {
 	const struct kapf_slot *slot = kapf_slot_get(session, index);
 	int ret;

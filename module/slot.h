@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 #include <linux/kapf.h>
 
+#include "config.h"
 #include "level.h"
 #include "session.h"
 
@@ -20,7 +21,16 @@ u32 kapf_slot_end(struct kapf_session *session, struct kapf_slot *slot);
 int kapf_slot_busy(struct kapf_session *session, const struct kapf_slot *slot);
 u32 kapf_slot_find_free(const struct kapf_session *session, u32 hint);
 
+u64 kapf_slot_served(const struct kapf_session *session, struct kapf_slot *slot,
+		     bool linger);
+int kapf_slot_not_finished(const struct kapf_session *session,
+			   unsigned long index);
+
 /* What becomes of a request that nobody sleeps for */
+void kapf_slot_keep(struct kapf_session *session, struct kapf_slot *slot,
+		    const struct kapf_event *event);
+void kapf_slot_announce(struct kapf_session *session, struct kapf_slot *slot,
+			u16 value);
 int kapf_slot_submit(struct kapf_session *session, struct kapf_slot *slot,
 		     const struct kapf_op *op);
 bool kapf_slot_read(const struct kapf_session *session, struct kapf_slot *slot,
@@ -112,6 +122,46 @@ static inline int kapf_slot_copy_label(const struct kapf_session *session,
 		return -EFAULT;
 	label->len = len;
 	return 0;
+}
+
+/*
+ * For how long a request waited.  The clock is read before the lock is taken, and
+ * may be behind the level's.
+ */
+static inline u64 kapf_slot_waited(const struct kapf_slot *slot)
+{
+	s64 waited = slot->request.start - slot->arrival;
+
+	return waited < 0 ? 0 : waited;
+}
+
+/* Are there rules that the session does not know? */
+static inline bool kapf_slot_stale(const struct kapf_session *session,
+				   const struct kapf_active_config *config)
+{
+	return READ_ONCE(session->generation) != config->generation;
+}
+
+/*
+ * Have the request of a claimed slot belong to its schema; within an RCU read
+ * section.  @stale: the session does not know the rules.  Return: the schema, which
+ * has a level; NULL: there is none.
+ */
+static __always_inline struct kapf_schema *
+kapf_slot_bind(const struct kapf_active_config *config, struct kapf_slot *slot,
+	       const struct kapf_op *op, bool stale)
+{
+	struct kapf_schema *schema;
+
+	slot->flags = op->flags | (stale ? KAPF_SLOT_STALE : 0);
+	schema = kapf_config_schema(config, op->schema);
+	if (!schema || !schema->level)
+		return NULL;
+	WRITE_ONCE(slot->schema, schema);
+	slot->request.initial_seats = op->initial_seats;
+	slot->request.final_seats = op->final_seats;
+	slot->request.additional_latency = op->additional_latency;
+	return schema;
 }
 
 #endif /* KAPF_SLOT_H */
