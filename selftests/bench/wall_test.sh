@@ -46,4 +46,18 @@ keys 0 fairness.mutex.seats_return_after_kill
 keys 1 fairness.socket.seats_return_after_kill
 keys 0 wall.handoff.kapf
 
+if [ -e "$top/build/bin/kapf-bench-reference" ]; then
+	run "$wall" --peer reference --seconds 0.02 --repeats 2
+	exits "the reference" 0
+	empty "and all is well" err
+	for work in uncontended saturated levels8 wide mix; do
+		keys 2 "wall.ns.reference.$work.1"
+	done
+	keys 2 wall.open.reference.poisson.p99_ms
+	keys 2 fairness.reference.jain
+	keys 0 fairness.reference.seats_return_after_kill
+else
+	passes "the reference # SKIP it is not built" true
+fi
+
 finish

@@ -96,6 +96,83 @@ TEST(requests_of_levels_are_for_all_of_them)
 	EXPECT_EQ(seen, (1u << load->levels) - 1);
 }
 
+/* What the reference's program, in Go, draws; NULL: it could not be built. */
+static FILE *start_reference(const struct workload *load)
+{
+	char *arguments[WORKLOAD_ARGUMENTS + 1], command[1024];
+	int i, len;
+
+	if (access(REFERENCE, X_OK))
+		return NULL;
+	len = snprintf(command, sizeof(command), "%s --draw", REFERENCE);
+	workload_arguments(load, 2, 7, arguments);
+	for (i = 0; arguments[i]; i++) {
+		len += snprintf(command + len, sizeof(command) - len, " %s",
+				arguments[i]);
+		free(arguments[i]);
+	}
+	return popen(command, "r");
+}
+
+/* Return: how many of the program's requests are like ours, which are as many. */
+static uint32_t compare_closed(const struct workload *load, FILE *from)
+{
+	uint64_t random = random_start(7, 0), hash;
+	uint32_t level, seats, alike = 0, i;
+	char exempt[8];
+
+	for (i = 0; i < WORKLOAD_DRAWN; i++) {
+		struct request request = workload_draw(load, &random);
+
+		if (fscanf(from, "%u %u %7s %lu", &level, &seats, exempt,
+			   &hash) == 4)
+			alike += level == request.level &&
+				 seats == request.seats &&
+				 hash == request.hash &&
+				 !strcmp(exempt, request.exempt ? "true" :
+								  "false");
+	}
+	return alike;
+}
+
+/* Logarithms need not be the same to the last bit. */
+static uint32_t compare_open(const struct workload *load, FILE *from,
+			     uint32_t *nr)
+{
+	static struct arrival arrivals[ROOM];
+	uint64_t ns, hash;
+	uint32_t alike = 0, i;
+
+	*nr = draw(load->name, 7, arrivals);
+	for (i = 0; i < *nr; i++)
+		if (fscanf(from, "%lu %lu", &ns, &hash) == 2)
+			alike += ns - arrivals[i].ns + 2 <= 4 &&
+				 hash == workload_request(load, arrivals[i].flow).hash;
+	return alike;
+}
+
+TEST(the_reference_is_given_the_same)
+{
+	const struct workload *load;
+
+	for (load = workloads; load->name; load++) {
+		FILE *from = start_reference(load);
+		uint32_t alike, nr = WORKLOAD_DRAWN;
+
+		if (!from)
+			SKIP(return, "no kapf-bench-reference");
+		if (load->kind == WORKLOAD_OPEN)
+			alike = compare_open(load, from, &nr);
+		else
+			alike = compare_closed(load, from);
+		EXPECT_EQ(alike, nr)
+			TH_LOG("%s", load->name);
+		EXPECT_EQ(fgetc(from), '\n');
+		EXPECT_EQ(fgetc(from), EOF);
+		EXPECT_EQ(pclose(from), 0);
+	}
+}
+
 /* A program of three lines, in a directory of its own, which becomes PATH. */
 static void make_program(const char *name, const char *text)
 {

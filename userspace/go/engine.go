@@ -13,12 +13,17 @@ import (
 	fqrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 )
 
+// levelConfig is a priority level.
+type levelConfig struct {
+	Seats  int `json:"seats"`
+	Queues int `json:"queues"`
+	Hand   int `json:"hand"`
+	Length int `json:"length"`
+}
+
 // engineConfig is a level with more demand than seats.
 type engineConfig struct {
-	Seats  int      `json:"seats"`
-	Queues int      `json:"queues"`
-	Hand   int      `json:"hand"`
-	Length int      `json:"length"`
+	levelConfig
 	Depth  int      `json:"depth"`  // requests of a flow at a time
 	Step   int      `json:"step"`   // ns from one end of a request to the next
 	Hashes []uint64 `json:"hashes"` // of the flows
@@ -35,7 +40,7 @@ func (unmetered) SetToCurrentTime()      {}
 func (unmetered) SetDenominator(float64) {}
 
 // newQueueSet is the reference's priority level.
-func newQueueSet(clock eventclock.Interface, c engineConfig) fq.QueueSet {
+func newQueueSet(clock eventclock.Interface, c levelConfig) fq.QueueSet {
 	completer, err := queueset.NewQueueSetFactory(clock).BeginConstruction(
 		fq.QueuingConfig{Name: "level", DesiredNumQueues: c.Queues,
 			HandSize: c.Hand, QueueLengthLimit: c.Length},
@@ -112,7 +117,7 @@ func newEngine(c engineConfig) work {
 	e := &engine{seats: c.Seats, step: time.Duration(c.Step),
 		executing: make([]*flowRequest, len(c.Hashes)*c.Depth)}
 	e.clock.now = time.Now()
-	e.set = newQueueSet(&e.clock, c)
+	e.set = newQueueSet(&e.clock, c.levelConfig)
 	for i := range e.executing {
 		r := &flowRequest{hash: c.Hashes[i%len(c.Hashes)]}
 		r.noteFn = func(inQueue bool) {

@@ -66,6 +66,8 @@ func measure(run func() int) float64 {
 
 // runNative reads the workloads, and then again and again what to measure.
 func runNative() {
+	// Since the time of all threads counts.
+	runtime.GOMAXPROCS(1)
 	in := bufio.NewReader(os.Stdin)
 	var all workloads
 	line, err := in.ReadBytes('\n')
