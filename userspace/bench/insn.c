@@ -15,22 +15,20 @@
 #include <x86intrin.h>
 
 #include "bench.h"
+#include "handoff.h"
 #include "hold.h"
+#include "insn.h"
 
 /* After a boot the guest is busy with itself for a while. */
 #define REST_S 10
 
-#define ROUNDS	200
-#define CALLS	100	/* in a round */
-#define BATCH	64	/* requests */
+#define BATCH_MAX 256	/* requests */
+
+/* How many wait by queue, where queues become more. */
+#define WAITING	12
 
 /* What the level has beside the request that is looked at. */
 #define OTHERS	40
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* An unknown ioctl of /dev/null. */
 static double null_call(void)
@@ -74,52 +72,51 @@ static double admit_finish(struct bench *bench, uint32_t schema)
 	return (double)best / CALLS;
 }
 
-static void submit(struct bench *bench, struct kapf_submit *call)
+static void submit(struct bench *bench, struct kapf_submit *call, uint32_t nr)
 {
-	if (ioctl(bench->fd, KAPF_SUBMIT, call) < 0 ||
-	    call->nr_finish != BATCH || call->nr_ops != BATCH ||
-	    call->nr_events != BATCH)
+	if (ioctl(bench->fd, KAPF_SUBMIT, call) < 0 || call->nr_finish != nr ||
+	    call->nr_ops != nr || call->nr_events != nr)
 		bench_fail("SUBMIT");
 }
 
 /* SUBMIT that finishes as many requests as it admits, by request. */
-static double submit_batch(struct bench *bench)
+static double submit_batch(struct bench *bench, uint32_t nr)
 {
-	struct kapf_finish finish[BATCH];
-	struct kapf_event events[BATCH];
+	struct kapf_finish finish[BATCH_MAX];
+	struct kapf_event events[BATCH_MAX];
+	struct kapf_op ops[BATCH_MAX];
 	uint64_t best = UINT64_MAX;
-	struct kapf_op ops[BATCH];
-	int round, i;
+	uint32_t round, i;
 
-	bench_hold(bench, 0, BATCH);
+	bench_hold(bench, 0, nr);
 	for (round = 0; round < ROUNDS; round++) {
 		struct kapf_submit call = {
 			.size = sizeof(call),
 			.op_size = sizeof(*ops),
 			.event_size = sizeof(*events),
-			.nr_finish = BATCH,
-			.nr_ops = BATCH,
-			.nr_events = BATCH,
+			.nr_finish = nr,
+			.nr_ops = nr,
+			.nr_events = nr,
 			.finish = (uintptr_t)finish,
 			.ops = (uintptr_t)ops,
 			.events = (uintptr_t)events,
 		};
 		uint64_t start;
 
-		for (i = 0; i < BATCH; i++) {
+		for (i = 0; i < nr; i++) {
 			finish[i] = (struct kapf_finish){ .slot = i };
 			bench_op(bench, &ops[i], bench->schema, i);
 		}
 		start = __rdtsc();
-		submit(bench, &call);
+		submit(bench, &call, nr);
 		best = least(best, __rdtsc() - start);
-		for (i = 0; i < BATCH; i++)
+		for (i = 0; i < nr; i++)
 			if (events[i].verdict != KAPF_EXECUTE)
 				bench_fail("a request of the batch");
 	}
-	for (i = 0; i < BATCH; i++)
+	for (i = 0; i < nr; i++)
 		bench_finish(bench, i);
-	return (double)best / BATCH;
+	return (double)best / nr;
 }
 
 /* FINISH that has one of so many waiting requests seated. */
@@ -154,20 +151,63 @@ static void print(const char *key, double value)
 	printf("insn.%s %.1f\n", key, value);
 }
 
-int main(void)
+static void print_calls(void)
 {
 	struct bench bench;
+	char key[32];
+	uint32_t nr;
 
-	sleep(REST_S);
 	print("null_call", null_call());
-	bench_open(&bench, 600, 128, 50, 256);
-	bench_hold(&bench, 128, OTHERS);
+	bench_open(&bench, 600, 128, 50, BATCH_MAX + OTHERS);
+	bench_hold(&bench, BATCH_MAX, OTHERS);
 	print("admit_finish", admit_finish(&bench, bench.schema));
 	print("exempt_admit_finish", admit_finish(&bench, bench.exempt));
-	print("batch64_per_request", submit_batch(&bench));
+	print("batch64_per_request", submit_batch(&bench, 64));
+	print("batch64_copy_per_request", copies_per_request());
+	for (nr = 1; nr <= BATCH_MAX; nr *= 2) {
+		snprintf(key, sizeof(key), "by_batch.%u", nr);
+		print(key, submit_batch(&bench, nr));
+	}
 	bench_close(&bench);
+}
+
+static void print_dispatches(void)
+{
+	char key[32];
+	uint32_t nr;
+
 	print("dispatch_16q_800w", dispatch(16, 800));
 	print("dispatch_1024q_50000w", dispatch(1024, 50000));
+	for (nr = 16; nr <= 4096; nr *= 4) {
+		snprintf(key, sizeof(key), "by_queues.%u", nr);
+		print(key, dispatch(nr, WAITING * nr));
+	}
+}
+
+/* Here a nanosecond is an instruction. */
+static void print_handoff(const char *key,
+			  void (*handoff)(uint64_t ns[HANDOFF_ROUNDS]))
+{
+	uint64_t ns[HANDOFF_ROUNDS];
+	int i;
+
+	handoff(ns);
+	for (i = 0; i < HANDOFF_ROUNDS; i++)
+		print(key, ns[i]);
+}
+
+int main(void)
+{
+	double per_slot, per_queue;
+
+	sleep(REST_S);
+	print_calls();
+	print_dispatches();
+	print_handoff("handoff.kapf", handoff_kapf);
+	print_handoff("handoff.futex", handoff_futex);
 	print("longest_lock_hold", worst_hold());
+	footprint(&per_slot, &per_queue);
+	printf("bytes.charged_per_slot %.2f\n", per_slot);
+	printf("bytes.charged_per_queue %.2f\n", per_queue);
 	return 0;
 }

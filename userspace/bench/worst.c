@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -104,14 +103,6 @@ static struct hold evict(void)
 	return hold;
 }
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
 /* All wait until the same time. */
 static struct hold time_out(void)
 {
@@ -123,16 +114,16 @@ static struct hold time_out(void)
 
 	bench_open(&bench, 1, QUEUES, 200, SLOTS);
 	bench_hold(&bench, 0, 1);
-	end = now() + 2000000000;
+	end = bench_now() + 2000000000;
 	for (i = 1; i <= WAITING; i++) {
 		bench_op(&bench, &op, bench.schema, i);
 		op.flags = KAPF_OP_NOWAIT;
-		op.max_wait = end - now();
+		op.max_wait = end - bench_now();
 		if (ioctl(bench.fd, KAPF_ADMIT, &op) != KAPF_QUEUED)
 			bench_fail("a request does not wait");
 	}
 	hold_start();
-	while (now() < end + 1000000000)
+	while (bench_now() < end + 1000000000)
 		usleep(100000);
 	hold = hold_stop();
 	bench_close(&bench);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 load "common.gp"
-set title "A FINISH that seats one of 50 requests per queue"
+set title "A FINISH that seats one of the requests that wait, 12 in a queue on average"
 set logscale x 2
 set xlabel "queues of the level"
 set ylabel "instructions"
