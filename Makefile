@@ -48,6 +48,8 @@ help:
 	@echo '               (60) each; installs clang'
 	@echo 'bench          measure what kapf costs and what it buys, in virtual machines,'
 	@echo '               beside other ways to get that; in build/bench'
+	@echo 'bench-host     the same by the clock of this machine, with the module that is'
+	@echo '               loaded; as root'
 	@echo 'lint           check the style alone'
 	@echo 'demo           run the demo in a virtual machine; with MANIFEST=FILE, that of'
 	@echo '               another cure'
@@ -105,11 +107,11 @@ fuzz:
 	@selftests/fuzz/fuzz "$(SECONDS)"
 
 # What is built says nothing, unless it fails.
-bench:
+bench bench-host:
 	@scripts/deps --bench
 	@$(MAKE) -s modules tools
 	@$(MAKE) -s -C userspace/go
-	@userspace/bench/run
+	@userspace/bench/run $(if $(filter bench-host,$@),--host)
 
 lint:
 	@scripts/lint
@@ -127,4 +129,4 @@ install uninstall:
 FORCE:
 
 .PHONY: all help clean modules tools tests check check-debug debug-kernel \
-	fuzz bench lint demo install uninstall FORCE
+	fuzz bench bench-host lint demo install uninstall FORCE
