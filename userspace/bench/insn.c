@@ -163,7 +163,7 @@ static void print_calls(void)
 	print("admit_finish", admit_finish(&bench, bench.schema));
 	print("exempt_admit_finish", admit_finish(&bench, bench.exempt));
 	print("batch64_per_request", submit_batch(&bench, 64));
-	print("batch64_copy_per_request", copies_per_request());
+	print("batch64_copy_per_request", copies_per_request(&bench));
 	for (nr = 1; nr <= BATCH_MAX; nr *= 2) {
 		snprintf(key, sizeof(key), "by_batch.%u", nr);
 		print(key, submit_batch(&bench, nr));

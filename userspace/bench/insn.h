@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "bench.h"
+
 /* Rounds, of which the least counts, and calls in each. */
 #define ROUNDS	200
 #define CALLS	100
@@ -14,7 +16,7 @@ static inline uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* copies.c */
-double copies_per_request(void);
+double copies_per_request(struct bench *bench);
 
 /* footprint.c */
 void footprint(double *per_slot, double *per_queue);

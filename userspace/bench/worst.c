@@ -20,6 +20,7 @@
 #define QUEUES		1024
 #define MANY_QUEUES	16384	/* most of an instance */
 #define WIDE		1000
+#define BATCH		256
 #define LEVELS		250
 
 static int control = -1;
@@ -144,6 +145,41 @@ static struct hold finish_wide(void)
 	bench_enqueue(&bench, 1, 2 * WIDE);
 	hold_start();
 	bench_finish(&bench, 0);
+	hold = hold_stop();
+	bench_close(&bench);
+	return hold;
+}
+
+/* Much in one call, of one level. */
+static struct hold submit(void)
+{
+	static struct kapf_finish finish[BATCH];
+	static struct kapf_event events[BATCH];
+	static struct kapf_op ops[BATCH];
+	struct kapf_submit call = {
+		.size = sizeof(call),
+		.op_size = sizeof(*ops),
+		.event_size = sizeof(*events),
+		.nr_finish = BATCH,
+		.nr_ops = BATCH,
+		.nr_events = BATCH,
+		.finish = (uintptr_t)finish,
+		.ops = (uintptr_t)ops,
+		.events = (uintptr_t)events,
+	};
+	struct bench bench;
+	struct hold hold;
+	uint32_t i;
+
+	bench_open(&bench, BATCH, QUEUES, 200, SLOTS);
+	bench_hold(&bench, 0, BATCH);
+	for (i = 0; i < BATCH; i++) {
+		finish[i] = (struct kapf_finish){ .slot = i };
+		bench_op(&bench, &ops[i], bench.schema, i);
+	}
+	hold_start();
+	if (ioctl(bench.fd, KAPF_SUBMIT, &call) < 0 || call.nr_ops != BATCH)
+		bench_fail("SUBMIT");
 	hold = hold_stop();
 	bench_close(&bench);
 	return hold;
@@ -280,6 +316,7 @@ static const struct {
 	{ "evict", evict },
 	{ "time_out", time_out },
 	{ "finish_wide", finish_wide },
+	{ "submit", submit },
 	{ "grow", grow },
 	{ "shrink", shrink },
 	{ "grow_busy", grow_busy },
