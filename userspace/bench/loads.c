@@ -2,6 +2,7 @@
 /*
  * Workloads, run with one peer.  workload.h says what they are.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -9,6 +10,8 @@
 
 #include "crew.h"
 #include "loads.h"
+
+#define PATIENCE_NS (10 * SECOND_NS)
 
 static void work_closed(struct crew *crew, uint32_t worker)
 {
@@ -48,14 +51,17 @@ double loads_closed(const struct peer *peer, const struct workload *load,
 		.seed = seed,
 		.work = work_closed,
 	};
-	uint64_t begin, count, end;
+	uint64_t begin, first, count, end;
 
 	crew_start(&crew);
 	begin = bench_now();
-	count = crew_finished(&crew, 0, crew.workers);
-	crew_sleep(seconds * SECOND_NS);
-	end = bench_now();
-	count = crew_finished(&crew, 0, crew.workers) - count;
+	first = crew_finished(&crew, 0, crew.workers);
+	/* A busy machine may have no time for any of them just then. */
+	do {
+		crew_sleep(seconds * SECOND_NS);
+		end = bench_now();
+		count = crew_finished(&crew, 0, crew.workers) - first;
+	} while (!count && end - begin < PATIENCE_NS);
 	crew_stop(&crew);
 	crew_end(&crew);
 	if (!count)
@@ -185,11 +191,13 @@ static void work_fair(struct crew *crew, uint32_t worker)
 static double jain(const struct crew *crew)
 {
 	const struct workload *load = crew->load;
-	double light = load->rate * crew->seconds;
 	double all = crew_finished(crew, 0, crew->workers);
+	double light = fmin(load->rate * crew->seconds, all / load->flows);
 	double sum = 0, squares = 0;
 	uint32_t flow, worker = 0;
 
+	if (!all)
+		bench_wrong("no request was finished");
 	for (flow = 0; flow < load->flows; flow++) {
 		double entitled = (all - light) / (load->flows - 1);
 		uint32_t nr = load->fair_workers;

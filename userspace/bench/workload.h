@@ -37,12 +37,12 @@
  * FAIR: flow 0 has @workers, each of the flows 1 to @flows - 2 has @fair_workers:
  * in closed loops, with 1 seat for @hold_us.  The last flow is light: a request each
  * 1 / @rate s from one worker, who is never ahead of that.  It is entitled to all
- * that it asks for, rate * seconds; each of the others to an equal part of the rest
- * of all requests that were finished in these seconds, which begin as above.  The
- * results are Jain's index, (sum of x)^2 / (n * sum of x^2), over all flows, where x
- * is requests finished / entitled; and the 99th percentile of the light flow's time
- * from when a request should have arrived to when it had its seat, or, where it has
- * not had it by then, to the end.
+ * that it asks for, rate * seconds, but to no more than an equal part of all requests
+ * that were finished in these seconds, which begin as above; each of the others to
+ * an equal part of the rest.  The results are Jain's index, (sum of x)^2 /
+ * (n * sum of x^2), over all flows, where x is requests finished / entitled; and the
+ * 99th percentile of the light flow's time from when a request should have arrived
+ * to when it had its seat, or, where it has not had it by then, to the end.
  *
  * A peer that is a program of its own gets all this as arguments, each of them, in
  * this form and any order:

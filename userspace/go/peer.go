@@ -228,8 +228,8 @@ func (c *crew) light(number int) {
 
 // jain is the index of what the flows have had, by what they are entitled to.
 func (c *crew) jain() float64 {
-	light := float64(c.rate) * c.seconds
 	all := float64(c.count(0, len(c.finished)))
+	light := min(float64(c.rate)*c.seconds, all/float64(c.flows))
 	sum, squares, worker := 0.0, 0.0, 0
 	for flow := range c.flows {
 		n, entitled := c.fairWorkers, (all-light)/float64(c.flows-1)
