@@ -48,20 +48,30 @@ bool kapf_kinds_sample(struct kapf_kinds *kinds, u64 now);
 void kapf_kinds_read(struct kapf_kinds *kinds, u64 now,
 		     struct kapf_histogram_info *info);
 
-/* So many more wait that mutate (@kind 1) or not (0). */
-static inline void kapf_kinds_waiting(struct kapf_kinds *kinds, u32 kind,
-				      long more)
+/* One more waits that mutates (@kind 1) or not (0). */
+static inline void kapf_kinds_wait(struct kapf_kinds *kinds, u32 kind)
 {
-	this_cpu_add(kinds->tally->waiting[kind], more);
+	this_cpu_inc(kinds->tally->waiting[kind]);
 	kapf_sampler_need(&kinds->sampler);
 }
 
-/* So many more execute. */
-static inline void kapf_kinds_executing(struct kapf_kinds *kinds, u32 kind,
-					long more)
+/* One fewer.  As long as there was one the sampler was active, as below. */
+static inline void kapf_kinds_waited(struct kapf_kinds *kinds, u32 kind)
 {
-	this_cpu_add(kinds->tally->executing[kind], more);
+	this_cpu_dec(kinds->tally->waiting[kind]);
+}
+
+/* One more executes. */
+static inline void kapf_kinds_execute(struct kapf_kinds *kinds, u32 kind)
+{
+	this_cpu_inc(kinds->tally->executing[kind]);
 	kapf_sampler_need(&kinds->sampler);
+}
+
+/* One fewer. */
+static inline void kapf_kinds_executed(struct kapf_kinds *kinds, u32 kind)
+{
+	this_cpu_dec(kinds->tally->executing[kind]);
 }
 
 #endif /* KAPF_KINDS_H */

@@ -123,20 +123,20 @@ struct kapf_counts {
 
 /**
  * struct kapf_tally - what a schema counts
- * @counts: by enum kapf_books
  * @seated_now: requests that came into a queue and were seated at once; these are
  *	neither in @counts, nor in the histograms of queue lengths and of waits
- * @no_accommodation: times that seats were free, but too few for a request of it
  * @seats_in_use: at present
+ * @counts: by enum kapf_books
+ * @no_accommodation: times that seats were free, but too few for a request of it
  * @waiting_seats: at present
  * @nr_waiting: at present
  * @nr_passing: at present; executing without seats
  */
 struct kapf_tally {
-	struct kapf_counts counts[KAPF_BOOKS];
 	u64 seated_now;
-	u64 no_accommodation;
 	u64 seats_in_use;
+	struct kapf_counts counts[KAPF_BOOKS];
+	u64 no_accommodation;
 	u64 waiting_seats;
 	u32 nr_waiting;
 	u32 nr_passing;
@@ -163,58 +163,59 @@ struct kapf_exempt_tally {
  * struct kapf_level - a priority level at work
  * @lock: protects everything in here that changes, and the tallies of the
  *	schemas of this level, but not @exempt
+ * @id: for user space
+ * @exempt: NULL: the level is limited
+ * @kinds: of the instance
+ * @calm_first: least number of seats that is in the present buckets of both
+ *	KAPF_HISTOGRAM_SEATS and KAPF_HISTOGRAM_DEMAND
+ * @calm_last: largest one
+ * @counts: of all its schemas, by enum kapf_books
  * @qs: its seats and queues; of an exempt level the limit only, which limits
  *	nobody
  * @demand: for its seats; its time is that of the next three and of @ratios
  * @executing: requests
  * @waiting: requests
  * @waiting_seats: their width
+ * @ratios: of what it has to what it may have, from KAPF_LEVEL_KIND on
  * @target: the demand that its limit was last judged by, see struct
  *	kapf_allocation
- * @counts: of all its schemas, by enum kapf_books
  * @nr_passing: requests that execute without seats
+ * @unchecked: events since its queues were recounted, with KAPF_DEBUG
  * @waits: when those in its queues give up
  * @lingers: when the seats of those that have finished are released
  * @retry_after: what refused clients are told
  * @wakeups: where the engine's dispatches are noted, while the lock is held
- * @exempt: NULL: the level is limited
  * @sampler: of the demand of an exempt level
- * @id: for user space
- * @unchecked: events since its queues were recounted, with KAPF_DEBUG
- * @kinds: of the instance
- * @ratios: of what it has to what it may have, from KAPF_LEVEL_KIND on
- * @calm_first: least number of seats that is in the present buckets of both
- *	KAPF_HISTOGRAM_SEATS and KAPF_HISTOGRAM_DEMAND
- * @calm_last: largest one
  * @config: as it was configured, with its metadata
  * @limits: that follow from its configuration and that of the others
  * @draining: its name is gone from the configuration
  * @link: in the instance's levels
  *
- * The last four are the configuration's, see config.c.
+ * The last four are the configuration's, see config.c.  Of all this a request that
+ * never waits touches seven cache lines; where a member is depends on that.
  */
 struct kapf_level {
 	spinlock_t lock; /* everything in here that changes */
-	struct kapf_queueset qs;
-	struct kapf_demand demand;
+	u32 id;
+	struct kapf_exempt_tally __percpu *exempt;
+	struct kapf_kinds *kinds;
+	u64 calm_first;
+	u64 calm_last;
+	struct kapf_counts counts[KAPF_BOOKS];
+	struct kapf_queueset qs __aligned(64);
+	struct kapf_demand demand __aligned(64);
 	struct kapf_integral executing;
 	struct kapf_integral waiting;
 	struct kapf_integral waiting_seats;
+	struct kapf_timing ratios[KAPF_LEVEL_KINDS];
 	u64 target;
-	struct kapf_counts counts[KAPF_BOOKS];
 	u32 nr_passing;
+	u32 unchecked;
 	struct kapf_deadlines waits;
 	struct kapf_deadlines lingers;
 	struct kapf_retry_after retry_after;
 	struct kapf_wakeups *wakeups;
-	struct kapf_exempt_tally __percpu *exempt;
 	struct kapf_sampler sampler;
-	u32 id;
-	u32 unchecked;
-	struct kapf_kinds *kinds;
-	u64 calm_first;
-	u64 calm_last;
-	struct kapf_timing ratios[KAPF_LEVEL_KINDS];
 	struct kapf_config_level *config;
 	struct kapf_limits limits;
 	bool draining;

@@ -50,7 +50,7 @@ static __always_inline bool kapf_level_seat_now(struct kapf_level *level,
 	level->counts[KAPF_REAL].dispatched++;
 	schema->tally.seated_now++;
 	schema->tally.seats_in_use += width;
-	kapf_kinds_executing(level->kinds, kapf_slot_kind(slot), 1);
+	kapf_kinds_execute(level->kinds, kapf_slot_kind(slot));
 	trace_kapf_dispatch(slot, now, slot->request.start);
 	return true;
 }

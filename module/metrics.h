@@ -70,7 +70,7 @@ static inline void kapf_measure_enqueue(const struct kapf_level *level,
 					const struct kapf_slot *slot,
 					u32 length)
 {
-	kapf_kinds_waiting(level->kinds, kapf_slot_kind(slot), 1);
+	kapf_kinds_wait(level->kinds, kapf_slot_kind(slot));
 	kapf_measure_queue(slot, length);
 }
 
@@ -78,7 +78,7 @@ static inline void kapf_measure_enqueue(const struct kapf_level *level,
 static inline void kapf_measure_dequeue(const struct kapf_level *level,
 					const struct kapf_slot *slot, u64 now)
 {
-	kapf_kinds_waiting(level->kinds, kapf_slot_kind(slot), -1);
+	kapf_kinds_waited(level->kinds, kapf_slot_kind(slot));
 	kapf_measure_wait(slot, now);
 }
 
@@ -87,7 +87,7 @@ static inline void kapf_measure_dispatch(const struct kapf_level *level,
 					 const struct kapf_slot *slot)
 {
 	if (!(slot->flags & KAPF_SLOT_SHADOW))
-		kapf_kinds_executing(level->kinds, kapf_slot_kind(slot), 1);
+		kapf_kinds_execute(level->kinds, kapf_slot_kind(slot));
 }
 
 /* A request has been served. */
@@ -97,7 +97,7 @@ static inline void kapf_measure_served(const struct kapf_level *level,
 {
 	u64 took = now - slot->request.start;
 
-	kapf_kinds_executing(level->kinds, kapf_slot_kind(slot), -1);
+	kapf_kinds_executed(level->kinds, kapf_slot_kind(slot));
 	if (unlikely(slot->flags & KAPF_OP_WATCH))
 		kapf_histogram_observe(histograms,
 				       KAPF_HISTOGRAM_WATCH_EXECUTION, took);

@@ -9,13 +9,13 @@
 /**
  * struct kapf_demand - how many seats a level wants: now, and in its last period
  * @now: time of the last change
- * @begin: of the present period
- * @integral: of the demand from the first period to @now, in seats * ns
- * @begin_integral: what it was at @begin
- * @square_integral: of the square of the demand from @begin to @now, in
- *	seats^2 * ns
  * @seats: demand at present
  * @peak: greatest demand of the present period
+ * @integral: of the demand from the first period to @now, in seats * ns
+ * @square_integral: of the square of the demand from @begin to @now, in
+ *	seats^2 * ns
+ * @begin_integral: what it was at @begin
+ * @begin: of the present period
  * @high_watermark: greatest demand of the last period, in seats
  * @average: demand of the last period, weighted by time; in seats, with
  *	KAPF_FIXED_BITS of fraction, as are the next two
@@ -27,12 +27,12 @@
  */
 struct kapf_demand {
 	u64 now;
-	u64 begin;
-	kapf_u128 integral;
-	kapf_u128 begin_integral;
-	kapf_u128 square_integral;
 	u32 seats;
 	u32 peak;
+	kapf_u128 integral;
+	kapf_u128 square_integral;
+	kapf_u128 begin_integral;
+	u64 begin;
 	u32 high_watermark;
 	u64 average;
 	u64 deviation;

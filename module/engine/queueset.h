@@ -84,25 +84,25 @@ struct kapf_queue {
  * @waiting_seats: width of the waiting requests
  * @nr_queues: that flows may use; 0: refuse rather than queue
  * @nr_kept: those and surplus ones, which take no more requests
+ * @nr_moved: those before this index are in @queues; KAPF_ALL_MOVED but during
+ *	kapf_queueset_move()
  * @hand_size: queues that a flow may use
  * @queue_length_limit: of one queue, while no seat is free
  * @robin: index of the queue that was dispatched last
+ * @deals: hands ever dealt
+ * @nr_backlogged: how many those are
  * @dispatch_r: virtual time at which that was
  * @latest_s: next_dispatch_r of that queue then: where the request began in
  *	virtual time
- * @deals: hands ever dealt
  * @queues: all that are kept
  * @former: during kapf_queueset_move(): where those are that have not been moved
- * @nr_moved: those before this index are in @queues; KAPF_ALL_MOVED but during
- *	kapf_queueset_move()
+ * @deal: scratch
  * @backlog: those with something waiting, by finish_r and index
- * @nr_backlogged: how many those are
  * @no_accommodation: times that seats were free, but too few for the next
  * @blocked: of the last dispatch: the request for which they were too few; NULL:
  *	there was none
  * @dispatched: called for each request that leaves a queue for execution, with
  *	the width that it waited with
- * @deal: scratch
  *
  * The owner serialises all calls, and passes times that never run backwards by
  * much: one before the last counts as the last.
@@ -120,22 +120,22 @@ struct kapf_queueset {
 	u64 waiting_seats;
 	u32 nr_queues;
 	u32 nr_kept;
+	u32 nr_moved;
 	u32 hand_size;
 	u32 queue_length_limit;
 	u32 robin;
 	u32 deals;
+	u32 nr_backlogged;
 	u64 dispatch_r;
 	u64 latest_s;
 	struct kapf_queue *queues;
 	struct kapf_queue *former;
+	struct kapf_deal deal;
 	struct rb_root_cached backlog;
-	u32 nr_backlogged;
-	u32 nr_moved;
 	u64 no_accommodation;
 	struct kapf_request *blocked;
 	void (*dispatched)(struct kapf_queueset *qs, struct kapf_request *req,
 			   u32 width);
-	struct kapf_deal deal;
 };
 
 enum kapf_admission {

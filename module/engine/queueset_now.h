@@ -128,8 +128,7 @@ static __always_inline bool kapf_queueset_admit_now(struct kapf_queueset *qs,
 		return false;
 	kapf_queueset_advance(qs, now);
 	position = qs->deals++ % qs->hand_size;
-	kapf_deal_start(&qs->deal, hash, qs->nr_queues);
-	index = kapf_deal_card(&qs->deal, position);
+	index = kapf_deal_one(&qs->deal, hash, qs->nr_queues, position);
 	req->queue = index;
 	queue = kapf_queueset_queue(qs, index);
 	dispatch_r = qs->current_r;
