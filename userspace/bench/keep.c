@@ -38,7 +38,7 @@ static int open_node(void)
 	if (errno == ENOENT)
 		fail("there is no " NODE ": is the module loaded?");
 	if (errno == EACCES)
-		fail("no access to " NODE ": the benchmarks configure levels of their own, which takes root");
+		fail("no access to " NODE ": benchmarks have their own levels, which takes root");
 	fail(NODE " cannot be opened");
 	return -1;
 }
@@ -55,7 +55,7 @@ static void check_quiet(int fd)
 	if (ioctl(fd, KAPF_GET_STATS, &stats) < 0)
 		fail("GET_STATS fails");
 	if (stats.nr_sessions)
-		fail("servers have sessions, whose requests the benchmarks would disturb: kapfctl sessions lists them");
+		fail("servers have sessions, which benchmarks would disturb: see kapfctl sessions");
 	if (stats.mode != KAPF_MODE_ENFORCE)
 		fail("kapf does not enforce: kapfctl mode enforce");
 }
