@@ -218,6 +218,7 @@ static int kapf_submit_cancel(struct kapf_batch *batch)
  * @slots: of each, claimed
  * @nr: how many there are
  * @error: why the next one could not be had; 0: there is none
+ * @fetched: of that one: it is in @ops
  * @events: of the first ones, which execute
  * @nr_events: how many these are
  */
@@ -226,19 +227,17 @@ struct kapf_ask_chunk {
 	struct kapf_slot *slots[KAPF_CHUNK];
 	u32 nr;
 	int error;
+	bool fetched;
 	struct kapf_event events[KAPF_CHUNK];
 	u32 nr_events;
 };
 
-static int kapf_submit_fetch_one(struct kapf_session *session,
-				 struct kapf_op *op,
-				 const struct kapf_op __user *uop,
-				 struct kapf_slot **slot)
+/* Claim the slot of an op that was fetched, and fetch its label. */
+static int kapf_submit_claim(struct kapf_session *session, struct kapf_op *op,
+			     struct kapf_slot **slot)
 {
 	int ret;
 
-	if (!kapf_op_fetch(op, uop))
-		return -EFAULT;
 	op->flags |= KAPF_OP_NOWAIT;
 	ret = kapf_slot_claim(session, op, slot);
 	if (ret)
@@ -257,9 +256,12 @@ static void kapf_submit_fetch(struct kapf_session *session,
 	int error = 0;
 	u32 i;
 
+	chunk->fetched = true;
 	for (i = 0; i < nr; i++) {
-		error = kapf_submit_fetch_one(session, &chunk->ops[i], uops + i,
-					      &chunk->slots[i]);
+		chunk->fetched = kapf_op_fetch(&chunk->ops[i], uops + i);
+		error = chunk->fetched ?
+				kapf_submit_claim(session, &chunk->ops[i],
+						  &chunk->slots[i]) : -EFAULT;
 		if (error)
 			break;
 	}
@@ -392,8 +394,9 @@ static int kapf_submit_ask(struct kapf_batch *batch)
 	kapf_submit_tell(batch, &chunk);
 	if (decided < chunk.nr)
 		return -ESHUTDOWN;
-	if (!chunk.error)
-		return 0;
+	/* One that could not be fetched is nobody's, and ends the call. */
+	if (!chunk.error || !chunk.fetched)
+		return chunk.error;
 	ret = kapf_submit_error(batch, chunk.error, chunk.ops[chunk.nr].slot,
 				chunk.ops[chunk.nr].user_data, 0);
 	batch->nr_ops += !ret;
