@@ -154,10 +154,14 @@ static void kapf_submit_finish_chunk(struct kapf_session *session,
 						      chunk->elements[i].slot);
 }
 
-/* Tell for how long seats linger, of those of which they do. */
+/*
+ * Tell for how long seats linger, of those of which they do, even if it cannot be
+ * told of some.
+ */
 static int kapf_submit_tell_lingers(const struct kapf_finish_chunk *chunk,
 				    struct kapf_finish __user *uelements)
 {
+	int ret = 0;
 	u32 i;
 
 	for (i = 0; i < chunk->nr; i++)
@@ -165,8 +169,8 @@ static int kapf_submit_tell_lingers(const struct kapf_finish_chunk *chunk,
 		    put_user((u32)DIV_ROUND_UP_ULL(chunk->lingers[i],
 						   NSEC_PER_MSEC),
 			     &uelements[i].lingers))
-			return -EFAULT;
-	return 0;
+			ret = -EFAULT;
+	return ret;
 }
 
 /* Take some elements of finish[].  Return: 0 or an error. */
