@@ -277,6 +277,8 @@ void kapf_slot_keep(struct kapf_session *session, struct kapf_slot *slot,
 	if (!kapf_slot_take(session, slot, KAPF_SLOT_EXECUTING,
 			    KAPF_SLOT_CLAIMED)) {
 		slot->level = event->level;
+		/* It may be another request by now, of one who waited. */
+		slot->user_data = event->user_data;
 		atomic_set_release(&slot->state, KAPF_SLOT_GRANTED);
 		if (kapf_events_post(&session->events, &slot->event))
 			kapf_events_wake(&session->events,
