@@ -143,6 +143,13 @@ void kapf_timing_move(struct kapf_timing *timing, u64 value, u64 now);
 void kapf_timing_read(struct kapf_timing *timing, kapf_u128 area, u64 now,
 		      struct kapf_histogram_info *info);
 
+/* Would the ratio stay in its bucket with this numerator? */
+static inline bool kapf_timing_stays(const struct kapf_timing *timing,
+				     u64 value)
+{
+	return value >= timing->first && value <= timing->last;
+}
+
 /**
  * kapf_timing_set() - the ratio changes
  * @timing: the histogram
@@ -152,7 +159,7 @@ void kapf_timing_read(struct kapf_timing *timing, kapf_u128 area, u64 now,
 static inline void kapf_timing_set(struct kapf_timing *timing, u64 value,
 				   u64 now)
 {
-	if (value < timing->first || value > timing->last)
+	if (!kapf_timing_stays(timing, value))
 		kapf_timing_move(timing, value, now);
 }
 

@@ -70,7 +70,7 @@ static void kapf_slot_set(struct kapf_slot *slot, enum kapf_slot_state state)
  * A request that waited has been decided on: GRANTED or REFUSED.  Whoever takes
  * notice may do so from here on.
  */
-static void kapf_level_decided(struct kapf_level *level, struct kapf_slot *slot,
+static inline void kapf_level_decided(struct kapf_level *level, struct kapf_slot *slot,
 			       enum kapf_slot_state state,
 			       struct kapf_wakeups *wakeups)
 {
@@ -98,7 +98,7 @@ static struct kapf_counts *kapf_books_of(const struct kapf_slot *slot,
 							KAPF_REAL];
 }
 
-static void kapf_level_seated(struct kapf_level *level, struct kapf_slot *slot)
+static inline void kapf_level_seated(struct kapf_level *level, struct kapf_slot *slot)
 {
 	struct kapf_tally *tally = &slot->schema->tally;
 
@@ -126,7 +126,7 @@ static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
 	kapf_slot_set(slot, KAPF_SLOT_WAITING);
 }
 
-static void kapf_level_dequeued(struct kapf_level *level,
+static inline void kapf_level_dequeued(struct kapf_level *level,
 				struct kapf_slot *slot, u32 width)
 {
 	struct kapf_tally *tally = &slot->schema->tally;
@@ -292,6 +292,8 @@ u16 kapf_level_admit_unlock(struct kapf_level *level, struct kapf_slot *slot,
 		}
 		kapf_level_queued(level, slot, now +
 				  (op->max_wait ?: KAPF_DEFAULT_WAIT_NS));
+		if (!kapf_queueset_seat_free(&level->qs))
+			break;
 		kapf_level_dispatch_unlock(level, now);
 		return 0;
 	case KAPF_ADMISSION_QUEUE_FULL:

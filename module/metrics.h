@@ -176,7 +176,11 @@ static inline void kapf_measure_level(struct kapf_level *level)
 	level->executing.value = qs->nr_executing;
 	level->waiting.value = qs->nr_waiting;
 	level->waiting_seats.value = qs->waiting_seats;
-	kapf_metrics_seats(level, demand);
+	if (!kapf_timing_stays(kapf_level_ratio(level, KAPF_HISTOGRAM_SEATS),
+			       qs->seats_in_use) ||
+	    !kapf_timing_stays(kapf_level_ratio(level, KAPF_HISTOGRAM_DEMAND),
+			       demand))
+		kapf_metrics_seats(level, demand);
 	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_EXECUTING),
 			qs->nr_executing, level->demand.now);
 	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_WAITING),

@@ -79,15 +79,6 @@ static bool kapf_queueset_fits(const struct kapf_queueset *qs, u32 width)
 	return qs->seats_in_use + width <= qs->seats;
 }
 
-/*
- * Is a seat free?  A lone wide request, and a limit that was cut, can make the
- * seats in use exceed the limit.
- */
-static bool kapf_queueset_seat_free(const struct kapf_queueset *qs)
-{
-	return qs->seats_in_use < qs->seats;
-}
-
 /**
  * kapf_queueset_has_room() - would a request execute at once?
  * @qs: the queue set
@@ -253,8 +244,9 @@ static void kapf_queue_remove(struct kapf_queueset *qs,
  * @hash: of its flow
  * @now: the time
  *
- * After KAPF_ADMISSION_QUEUED kapf_queueset_dispatch() is due: the new request
- * may be narrow enough for seats that the others have to leave empty.
+ * After KAPF_ADMISSION_QUEUED kapf_queueset_dispatch() is due if a seat is free:
+ * the new request may be narrow enough for seats that the others have to leave
+ * empty.
  *
  * Return: what became of it.
  */

@@ -164,6 +164,15 @@ static inline bool kapf_queueset_idle(const struct kapf_queueset *qs)
 	return !qs->nr_waiting && !qs->nr_executing && !qs->nr_lingering;
 }
 
+/*
+ * Is a seat free?  A lone wide request, and a limit that was cut, can make the
+ * seats in use exceed the limit.
+ */
+static inline bool kapf_queueset_seat_free(const struct kapf_queueset *qs)
+{
+	return qs->seats_in_use < qs->seats;
+}
+
 void kapf_queues_init(struct kapf_queue *queues, u32 nr);
 void kapf_queueset_init(struct kapf_queueset *qs, struct kapf_queue *queues,
 			u32 nr_queues, u32 hand_size, u32 queue_length_limit,

@@ -24,6 +24,12 @@
 /* Not measured: until both run, and caches are warm. */
 #define WARM_UP 200
 
+/*
+ * Of the level, all but one held by others: were it the only one, the level would go
+ * from idle to full and back each time, through all buckets of its histograms.
+ */
+#define SEATS 600
+
 /* Turns, waited for or not, after which there is something wrong. */
 #define TURNS_MAX (100 * HANDOFF_ROUNDS)
 
@@ -147,11 +153,15 @@ void handoff_kapf(uint64_t ns[HANDOFF_ROUNDS])
 	struct peer_limits limits = {
 		.load = &load, .workers = 2, .max_wait_ns = 10 * SECOND_NS,
 	};
+	struct bench others;
 	void *handle;
 
-	load.seats = 1;
+	load.seats = SEATS;
 	handle = peer_kapf.open(&limits);
+	bench_attach(&others, SEATS - 1);
+	bench_hold(&others, 0, SEATS - 1);
 	run(take_turns_kapf, handle, ns);
+	bench_close(&others);
 	peer_kapf.close(handle);
 }
 
