@@ -70,9 +70,10 @@ static void kapf_slot_set(struct kapf_slot *slot, enum kapf_slot_state state)
  * A request that waited has been decided on: GRANTED or REFUSED.  Whoever takes
  * notice may do so from here on.
  */
-static inline void kapf_level_decided(struct kapf_level *level, struct kapf_slot *slot,
-			       enum kapf_slot_state state,
-			       struct kapf_wakeups *wakeups)
+static inline void kapf_level_decided(struct kapf_level *level,
+				      struct kapf_slot *slot,
+				      enum kapf_slot_state state,
+				      struct kapf_wakeups *wakeups)
 {
 	if (slot->flags & KAPF_SLOT_SHADOW) {
 		kapf_slot_set(slot, state);
@@ -98,7 +99,8 @@ static struct kapf_counts *kapf_books_of(const struct kapf_slot *slot,
 							KAPF_REAL];
 }
 
-static inline void kapf_level_seated(struct kapf_level *level, struct kapf_slot *slot)
+static inline void kapf_level_seated(struct kapf_level *level,
+				     struct kapf_slot *slot)
 {
 	struct kapf_tally *tally = &slot->schema->tally;
 
@@ -127,7 +129,7 @@ static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
 }
 
 static inline void kapf_level_dequeued(struct kapf_level *level,
-				struct kapf_slot *slot, u32 width)
+				       struct kapf_slot *slot, u32 width)
 {
 	struct kapf_tally *tally = &slot->schema->tally;
 
