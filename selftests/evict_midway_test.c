@@ -3,10 +3,7 @@
  * EVICT while a call is under way that has found the session alive: whatever the
  * call does after the end leaves nothing in the level.
  */
-#include <linux/userfaultfd.h>
-#include <sys/syscall.h>
-
-#include "kapf_test.h"
+#include "missing.h"
 
 static void evict_last(int control)
 {
@@ -23,8 +20,6 @@ static void evict_last(int control)
  * Calls that sleep until a page of their argument is there
  */
 
-#define PAGE 4096
-
 FIXTURE(faulting) {
 	int control;
 	int fd;
@@ -35,22 +30,10 @@ FIXTURE(faulting) {
 
 FIXTURE_SETUP(faulting)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = {
-		.range.len = PAGE, .mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-
 	self->control = open_node(CONTROL_NODE, O_RDWR);
 	self->asked = request(0, set_up_queues(self->control, 2, 1, 1, 10));
 	self->fd = open_session(1);
-	self->op = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, self->op);
-	self->faults = syscall(SYS_userfaultfd, O_CLOEXEC);
-	ASSERT_LE(0, self->faults);
-	ASSERT_EQ(0, ioctl(self->faults, UFFDIO_API, &api));
-	missing.range.start = (uintptr_t)self->op;
-	ASSERT_EQ(0, ioctl(self->faults, UFFDIO_REGISTER, &missing));
+	self->op = missing_page(&self->faults);
 }
 
 FIXTURE_TEARDOWN(faulting)
@@ -123,13 +106,11 @@ TEST_F(faulting, seats_nobody)
 	struct uffdio_copy copy = {
 		.dst = (uintptr_t)self->op, .src = (uintptr_t)page, .len = PAGE,
 	};
-	struct uffd_msg fault;
 
 	memcpy(page, &self->asked, sizeof(self->asked));
 	ASSERT_EQ(0, pthread_create(&caller.thread, NULL, caller_main,
 				    &caller));
-	ASSERT_EQ((ssize_t)sizeof(fault),
-		  read(self->faults, &fault, sizeof(fault)));
+	ASSERT_TRUE(page_touched(self->faults));
 	evict_last(self->control);
 	ASSERT_EQ(0, ioctl(self->faults, UFFDIO_COPY, &copy));
 	ASSERT_EQ(0, pthread_join(caller.thread, NULL));
