@@ -13,7 +13,7 @@
 #define CHUNK		16
 #define SEATS		100
 #define SLOTS		64
-#define PAGE		4096
+#define PAGE 4096
 
 /* Marks user data, so that nothing else can be taken for it. */
 #define USER_DATA	0xfeed000000000000ULL
@@ -100,6 +100,12 @@ static inline int submit_finishes(int fd, struct kapf_finish *finishes,
 	end.finish = (uintptr_t)finishes;
 	end.nr_finish = nr;
 	return submit(fd, end, events, nr_events);
+}
+
+static inline __u32 random_below(__u64 *state, __u32 bound)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (*state >> 33) % bound;
 }
 
 /* Finish those of the first BATCH slots that execute: how many. */
