@@ -39,7 +39,8 @@ enum {
 	QUEUES_NO_MORE,			/* while requests wait */
 	QUEUES_MOVING,			/* while requests come and go */
 	LONG_STEP,			/* of a day or more */
-	NR_MET,
+	WAYS,				/* the first of enum twin_way */
+	NR_MET = WAYS + TWIN_NR_WAYS,
 };
 
 static const char * const met_names[NR_MET] = {
@@ -68,6 +69,11 @@ static const char * const met_names[NR_MET] = {
 	[QUEUES_MOVING] = "events while queues are moved",
 	[SMALL_BUDGET] = "budget used up",
 	[LONG_STEP] = "step of days",
+	[WAYS + TWIN_SEATED_NOW] = "seated by the short way",
+	[WAYS + TWIN_SEATED_ELSE] = "seated, but not by the short way",
+	[WAYS + TWIN_NOT_SEATED] = "not seated, though asked to be at once",
+	[WAYS + TWIN_FINISHED_NOW] = "finished by the short way",
+	[WAYS + TWIN_FINISHED_ELSE] = "finished, but not by the short way",
 };
 
 /*
@@ -352,6 +358,8 @@ static bool run_trace(u64 seed, u32 number, u64 *met)
 	note_crossings(&trace, met);
 	for (i = 0; i < MODEL_NR_EVENTS; i++)
 		met[i] += trace.twin.model.met[i];
+	for (i = 0; i < TWIN_NR_WAYS; i++)
+		met[WAYS + i] += trace.twin.ways[i];
 	if (trace.twin.failed)
 		ksft_print_msg("in event %u\n", trace.event);
 	return !trace.twin.failed;

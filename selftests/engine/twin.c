@@ -15,6 +15,7 @@
 #include <linux/types.h>
 
 #include "invariants.h"
+#include "queueset_now.h"
 #include "twin.h"
 
 /* A line of KTAP's that says more; programs that fuzz have no harness. */
@@ -199,6 +200,63 @@ static void resize_step(struct twin *twin, u32 budget)
 		deal(twin);
 }
 
+/*
+ * Every other request goes as in the module, which asks for the short way first: it
+ * has to be there where it should, and to do nothing where it should not.
+ */
+static bool asks_first(const struct kapf_request *req, const struct twin *twin)
+{
+	return (req - twin->requests) % 2;
+}
+
+/* @room: by the model */
+static enum kapf_admission admit(struct twin *twin, struct kapf_request *req,
+				 u64 hash, bool room)
+{
+	struct kapf_queueset *qs = &twin->qs;
+	u32 width = kapf_request_width(req);
+	enum kapf_admission admission;
+	bool brief;
+
+	if (!asks_first(req, twin))
+		return kapf_queueset_admit(qs, req, hash, twin->now);
+	brief = room && twin->model.nr_queues && width <= twin->model.seats;
+	if (kapf_queueset_admit_now(qs, req, width, hash, twin->now)) {
+		agree(twin, "short way of an admission", brief, 1);
+		twin->ways[TWIN_SEATED_NOW]++;
+		return KAPF_ADMISSION_SEATED;
+	}
+	agree(twin, "short way of an admission", brief, 0);
+	admission = kapf_queueset_admit(qs, req, hash, twin->now);
+	if (admission != KAPF_ADMISSION_SEATED)
+		twin->ways[TWIN_NOT_SEATED]++;
+	else if (twin->model.nr_queues)
+		twin->ways[TWIN_SEATED_ELSE]++;
+	return admission;
+}
+
+static void serve(struct twin *twin, struct kapf_request *req)
+{
+	struct kapf_queueset *qs = &twin->qs;
+	bool brief;
+
+	if (!asks_first(req, twin)) {
+		kapf_queueset_finish(qs, req, twin->now);
+		return;
+	}
+	brief = !model_count(&twin->model, MODEL_WAITING) &&
+		!req->additional_latency && req->queue != KAPF_NO_QUEUE;
+	if (kapf_queueset_finish_now(qs, req, kapf_request_width(req),
+				     twin->now)) {
+		agree(twin, "short way of a finish", brief, 1);
+		twin->ways[TWIN_FINISHED_NOW]++;
+		return;
+	}
+	agree(twin, "short way of a finish", brief, 0);
+	kapf_queueset_finish(qs, req, twin->now);
+	twin->ways[TWIN_FINISHED_ELSE]++;
+}
+
 /* A request with the seats and the latency of @arrived */
 void twin_arrive(struct twin *twin, const struct model_request *arrived,
 		 u64 hash)
@@ -220,7 +278,7 @@ void twin_arrive(struct twin *twin, const struct model_request *arrived,
 	agree(twin, "room", room,
 	      kapf_queueset_has_room(&twin->qs, request.held));
 	verdict = model_admit(&twin->model, &request, hash, twin->now);
-	admission = kapf_queueset_admit(&twin->qs, req, hash, twin->now);
+	admission = admit(twin, req, hash, room);
 	agree(twin, "queue full", verdict == MODEL_QUEUE_FULL,
 	      admission == KAPF_ADMISSION_QUEUE_FULL);
 	agree(twin, "concurrency limit", verdict == MODEL_CONCURRENCY_LIMIT,
@@ -252,7 +310,7 @@ void twin_leave(struct twin *twin, u32 id)
 		break;
 	case MODEL_EXECUTING:
 		model_finish(&twin->model, id, twin->now);
-		kapf_queueset_finish(&twin->qs, req, twin->now);
+		serve(twin, req);
 		break;
 	case MODEL_LINGERING:
 		model_release(&twin->model, id, twin->now);

@@ -23,6 +23,19 @@ struct twin_sizes {
 	u32 queue_length_limit;
 };
 
+/*
+ * How events went for which the short way (queueset_now.h) was asked first, as the
+ * module does.
+ */
+enum twin_way {
+	TWIN_SEATED_NOW,
+	TWIN_SEATED_ELSE,	/* from a queue, too, but not by the short way */
+	TWIN_NOT_SEATED,
+	TWIN_FINISHED_NOW,
+	TWIN_FINISHED_ELSE,
+	TWIN_NR_WAYS,
+};
+
 /**
  * struct twin - engine and model of one priority level; zero until it starts,
  *	but for @now
@@ -34,6 +47,7 @@ struct twin_sizes {
  * @nr_arrived: how many of those there are
  * @dispatched: ids of those seated by the present dispatch, in order
  * @nr_dispatched: how many
+ * @ways: how often an event went so, by enum twin_way
  * @now: the time of the next event, to be set before it
  * @failed: they have disagreed, and that has been printed
  */
@@ -48,6 +62,7 @@ struct twin {
 	u32 dispatched[TWIN_MAX_REQUESTS];
 	u32 nr_dispatched;
 	struct model model;
+	u64 ways[TWIN_NR_WAYS];
 	u64 now;
 	bool failed;
 };
