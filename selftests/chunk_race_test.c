@@ -127,15 +127,17 @@ static void *meddles(void *arg)
 static void expect_calm(struct __test_metadata *_metadata,
 			struct _test_data_chunk *self)
 {
+	__u64 end = now_ns() + 10 * NSEC_PER_SEC;
 	struct kapf_schema_stats stats;
 	struct kapf_event events[SLOTS];
 	__u32 i;
 
-	ASSERT_TRUE(await_waiting(self->control, 0));
-	read_events(self->fd, events, SLOTS);
-	for (i = 0; i < SLOTS; i++)
-		finish(self->fd, i);
-	ASSERT_TRUE(await_lingering(self->control, 0));
+	/* Who executes makes room for who waits. */
+	do {
+		read_events(self->fd, events, SLOTS);
+		for (i = 0; i < SLOTS; i++)
+			finish(self->fd, i);
+	} while (requests_known(self->control) && now_ns() < end);
 	EXPECT_EQ(-EAGAIN, read_events(self->fd, events, SLOTS));
 	EXPECT_TRUE(nothing_left(self->control));
 	sleep_ms(2); /* for those of the exempt level */
