@@ -418,6 +418,29 @@ TEST_F(chunk, order_of_events)
 	EXPECT_TRUE(nothing_left(self->control));
 }
 
+/* Those of one batch come in its order, even if some are not told of directly. */
+TEST_F(chunk, order_of_a_mixture)
+{
+	struct kapf_event events[BATCH];
+	struct kapf_op ops[BATCH];
+	__u32 k, nr;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		fill_ops(ops, self->schema);
+		ops[places[i]].schema = 12345; /* RECLASSIFY */
+		nr = BATCH;
+		ASSERT_EQ(BATCH,
+			  submit_ops(self->fd, ops, BATCH, events, &nr));
+		ASSERT_EQ(BATCH, nr);
+		for (k = 0; k < BATCH; k++)
+			EXPECT_EQ(USER_DATA + k, events[k].user_data);
+		EXPECT_EQ(KAPF_RECLASSIFY, events[places[i]].verdict);
+		EXPECT_EQ(BATCH - 1, finish_batch(self->fd));
+	}
+	EXPECT_TRUE(nothing_left(self->control));
+}
+
 /* Batches that are told of directly do not keep back what others have decided. */
 TEST_F(chunk, none_starves)
 {
