@@ -222,22 +222,32 @@ static void set_limit(const struct results *results, const struct rule *rule,
 	}
 }
 
-/* A light flow should wait least where kapf is. */
+/*
+ * A light flow should wait least where kapf is; or as little as one can tell, for
+ * some peers queue by the same engine.
+ */
 static void set_least(struct results *results)
 {
 	struct result *ours = find(results, "fairness.kapf.light_p99_ms");
-	double least = NAN;
+	const struct estimate *least = NULL;
 	char key[KEY_BYTES];
 	size_t i;
 
 	for (i = 1; i < NR_PEERS; i++) {
+		const struct result *theirs;
+
 		snprintf(key, sizeof(key), "fairness.%s.light_p99_ms",
 			 peers[i]);
-		least = fmin(least, value_of(results, key));
+		theirs = find(results, key);
+		if (theirs->measured &&
+		    (!least || theirs->estimate.value < least->value))
+			least = &theirs->estimate;
 	}
 	ours->relation = AT_MOST;
-	ours->limit = least;
-	snprintf(ours->text, sizeof(ours->text), "that of the others");
+	ours->limit = !least ? NAN : isnan(least->high) ? least->value :
+							   least->high;
+	snprintf(ours->text, sizeof(ours->text),
+		 "the interval of the least of the others");
 }
 
 static enum outcome judge(const struct result *result)

@@ -57,7 +57,7 @@ static const char usage[] =
 "  --workload WORKLOAD  uncontended, saturated, levels8, wide, mix, poisson,\n"
 "                       onoff, fairness, kill, or, of kapf alone, handoff,\n"
 "                       scaling; likewise\n"
-"  --repeats N          of each; default 5, with --host 10\n"
+"  --repeats N          of each; default 10\n"
 "  --seconds S          that each run counts requests; 5 times as long for poisson\n"
 "                       and onoff, 10 for fairness; default 0.1, with --host 1\n"
 "  --seed N             of the requests; default 1\n"
@@ -189,7 +189,7 @@ static void set_defaults(struct plan *plan)
 			add_work(plan, extras[i]);
 	}
 	if (!plan->repeats)
-		plan->repeats = plan->host ? 10 : 5;
+		plan->repeats = 10;
 	if (!plan->seconds)
 		plan->seconds = plan->host ? 1 : 0.1;
 	if (!plan->seed)
