@@ -499,6 +499,7 @@ kapf_level_expire(struct kapf_level *level, struct kapf_deadlines *deadlines,
 				break;
 			expire(level, slot, now, &wakeups);
 		}
+		kapf_level_settle(level);
 		spin_unlock(&level->lock);
 		kapf_wakeups_wake(&wakeups);
 		spin_lock(&level->lock);

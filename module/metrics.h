@@ -151,6 +151,7 @@ static __always_inline void kapf_measure_now(struct kapf_level *level, bool rise
 	u64 elapsed = kapf_demand_advance(&level->demand, qs->now);
 	u64 seats = qs->seats_in_use;
 
+	WARN_ON_ONCE(IS_ENABLED(CONFIG_KAPF_DEBUG) && level->waiting.value);
 	if (elapsed)
 		kapf_integral_pass(&level->executing, elapsed);
 	/* It fits, so that it is within the limit. */

@@ -3,6 +3,8 @@
  * Histograms of levels: ratios weighted by the time for which they held, and what
  * they are ratios to.
  */
+#include <pthread.h>
+
 #include "histogram.h"
 
 FIXTURE(ratio) {
@@ -391,6 +393,93 @@ TEST_F(ratio, in_mode_observe)
 	check_kind(_metadata, self, KAPF_HISTOGRAM_EXECUTING_READ_ONLY, 0, 0,
 		   15);
 	check_kind(_metadata, self, KAPF_HISTOGRAM_WAITING_READ_ONLY, 0, 0, 20);
+}
+
+#define GIVERS_UP 15
+
+/* Requests that wait until the same moment, and what they have waited, in ns. */
+struct givers_up {
+	int fd;
+	__u32 schema;
+	__u64 until;
+	__u64 waited[GIVERS_UP];
+	pthread_barrier_t begin;
+	pthread_barrier_t end;
+};
+
+struct giver_up {
+	struct givers_up *all;
+	__u32 slot;
+};
+
+static void *give_up(void *arg)
+{
+	struct giver_up *self = arg;
+	struct givers_up *all = self->all;
+
+	run_on(1);
+	for (;;) {
+		struct kapf_op op = request(self->slot, all->schema);
+		__u64 now;
+
+		pthread_barrier_wait(&all->begin);
+		if (!all->until)
+			return NULL;
+		now = now_ns();
+		op.max_wait = all->until > now ? all->until - now : 1;
+		if (KAPF_VERDICT(admit_op(all->fd, op)) == KAPF_EXECUTE)
+			finish(all->fd, self->slot);
+		all->waited[self->slot] = now_ns() - now;
+		pthread_barrier_wait(&all->end);
+	}
+}
+
+/*
+ * Who gives up is woken while the level is not locked.  If something that never
+ * waits comes in between, the time for which they waited still counts.
+ */
+TEST_F(ratio, a_finish_while_all_give_up)
+{
+	struct givers_up all = { .fd = self->fd, .schema = self->schema };
+	struct kapf_op op = request(GIVERS_UP, self->schema);
+	struct giver_up givers_up[GIVERS_UP];
+	pthread_t threads[GIVERS_UP];
+	__u32 i, turn;
+
+	pthread_barrier_init(&all.begin, NULL, GIVERS_UP + 1);
+	pthread_barrier_init(&all.end, NULL, GIVERS_UP + 1);
+	for (i = 0; i < GIVERS_UP; i++) {
+		givers_up[i] = (struct giver_up){ .all = &all, .slot = i };
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, give_up,
+					    &givers_up[i]));
+	}
+	run_on(0);
+	op.initial_seats = 10;
+	for (turn = 0; turn < 100; turn++) {
+		struct kapf_histogram_info before, after;
+		__u64 finished, waited = 0;
+
+		ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
+		before = ratio_of(self, KAPF_HISTOGRAM_WAITING);
+		all.until = now_ns() + 30 * MS;
+		pthread_barrier_wait(&all.begin);
+		finished = all.until + turn % 20 * 20000;
+		while (now_ns() < finished)
+			;
+		ASSERT_EQ(0, finish(self->fd, GIVERS_UP));
+		pthread_barrier_wait(&all.end);
+		after = ratio_of(self, KAPF_HISTOGRAM_WAITING);
+		for (i = 0; i < GIVERS_UP; i++)
+			waited += all.waited[i];
+		/* Of 20 that may wait; without the way into the kernel. */
+		ASSERT_LE(waited / 20 / 2, after.sum - before.sum) {
+			TH_LOG("turn %u", turn);
+		}
+	}
+	all.until = 0;
+	pthread_barrier_wait(&all.begin);
+	for (i = 0; i < GIVERS_UP; i++)
+		pthread_join(threads[i], NULL);
 }
 
 TEST_HARNESS_MAIN
