@@ -286,9 +286,7 @@ enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 		return KAPF_ADMISSION_QUEUED;
 	}
 
-	/* One that is wider than the limit, and alone. */
-	if (kapf_seatsec_before(queue->next_dispatch_r, qs->current_r))
-		queue->next_dispatch_r = qs->current_r;
+	/* One that is wider than the limit, and alone, so that its queue restarts. */
 	kapf_queueset_start(qs, queue, req);
 	return KAPF_ADMISSION_SEATED;
 }
