@@ -45,18 +45,6 @@ void kapf_exempt_destroy(struct kapf_level *level)
 }
 
 /**
- * kapf_exempt_release() - the seats of a finished request are free
- * @level: of its schema
- * @slot: of it
- * @now: the time
- */
-void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,
-			 u64 now)
-{
-	kapf_exempt_released(level, slot, now);
-}
-
-/**
  * kapf_exempt_finish() - a request has been served
  * @level: of its schema
  * @slot: claimed by who found it EXECUTING or GRANTED

@@ -22,6 +22,7 @@
 #include <linux/spinlock.h>
 
 #include "engine/invariants.h"
+#include "exempt_now.h"
 #include "footprint.h"
 #include "instance.h"
 #include "level.h"
@@ -77,7 +78,7 @@ static inline void kapf_level_decided(struct kapf_level *level,
 {
 	if (slot->flags & KAPF_SLOT_SHADOW) {
 		kapf_slot_set(slot, state);
-	} else if (slot->flags & KAPF_SLOT_EVENT) {
+	} else if (slot->flags & KAPF_OP_NOWAIT) {
 		struct kapf_events *events = slot->events;
 
 		slot->level = level->id;
@@ -123,7 +124,7 @@ static void kapf_level_queued(struct kapf_level *level, struct kapf_slot *slot,
 						 slot->request.queue)->nr_waiting);
 	kapf_deadlines_add(&level->waits, &slot->deadline, until);
 	trace_kapf_enqueue(slot, slot->arrival, until);
-	if (!(slot->flags & KAPF_SLOT_EVENT))
+	if (!(slot->flags & KAPF_OP_NOWAIT))
 		slot->waiter = current;
 	kapf_slot_set(slot, KAPF_SLOT_WAITING);
 }
@@ -288,10 +289,8 @@ u16 kapf_level_admit_unlock(struct kapf_level *level, struct kapf_slot *slot,
 		value = KAPF_EXECUTE;
 		break;
 	case KAPF_ADMISSION_QUEUED:
-		if (op->flags & KAPF_OP_NOWAIT) {
-			slot->flags |= KAPF_SLOT_EVENT;
+		if (op->flags & KAPF_OP_NOWAIT)
 			slot->user_data = op->user_data;
-		}
 		kapf_level_queued(level, slot, now +
 				  (op->max_wait ?: KAPF_DEFAULT_WAIT_NS));
 		if (!kapf_queueset_seat_free(&level->qs))
@@ -436,7 +435,7 @@ static void kapf_level_end_linger(struct kapf_level *level,
 
 	kapf_deadlines_remove(&level->lingers, &slot->deadline);
 	if (level->exempt) {
-		kapf_exempt_release(level, slot, now);
+		kapf_exempt_released(level, slot, now);
 	} else {
 		kapf_level_cut_linger(level, slot, end > now ? end - now : 0,
 				      now);

@@ -48,12 +48,14 @@ enum kapf_slot_state {
 	KAPF_SLOT_LINGERING,
 };
 
-/* In kapf_slot.flags, above those of the request */
-#define KAPF_SLOT_EVENT		BIT(8)	/* the decision becomes an event */
-#define KAPF_SLOT_STALE		BIT(9)	/* its session did not know the rules */
-#define KAPF_SLOT_SHADOW	BIT(10)	/* what the engine would do, see mode.c */
-#define KAPF_SLOT_PASSING	BIT(11)	/* executes without seats */
-#define KAPF_SLOT_CAPPED	BIT(12)	/* likewise, counted in mode off */
+/*
+ * In kapf_slot.flags, above those of the request; of these KAPF_OP_NOWAIT says that
+ * the decision becomes an event, whatever way the request came.
+ */
+#define KAPF_SLOT_STALE		BIT(8)	/* its session did not know the rules */
+#define KAPF_SLOT_SHADOW	BIT(9)	/* what the engine would do, see mode.c */
+#define KAPF_SLOT_PASSING	BIT(10)	/* executes without seats */
+#define KAPF_SLOT_CAPPED	BIT(11)	/* likewise, counted in mode off */
 
 /**
  * struct kapf_slot - room for one request of a session
@@ -305,8 +307,6 @@ int kapf_exempt_init(struct kapf_level *level);
 void kapf_exempt_destroy(struct kapf_level *level);
 u64 kapf_exempt_finish(struct kapf_level *level, struct kapf_slot *slot,
 		       bool linger, u64 now);
-void kapf_exempt_release(struct kapf_level *level, struct kapf_slot *slot,
-			 u64 now);
 u64 kapf_exempt_sample(struct kapf_level *level, u64 now);
 void kapf_exempt_sum(const struct kapf_exempt_tally __percpu *tally,
 		     struct kapf_exempt_tally *sum);

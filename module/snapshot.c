@@ -175,7 +175,7 @@ static void kapf_copy_slot(const struct kapf_slot *slot,
 		info->queue_position = req->position;
 	info->initial_seats = req->initial_seats;
 	info->final_seats = req->final_seats;
-	info->flags = slot->flags & (KAPF_SLOT_EVENT - 1);
+	info->flags = slot->flags & (KAPF_SLOT_STALE - 1);
 	info->additional_latency = req->additional_latency;
 	info->arrival = kapf_real_time(slot->arrival);
 	if (info->state != KAPF_REQUEST_WAITING)

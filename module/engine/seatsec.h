@@ -31,7 +31,7 @@ static inline u64 kapf_seatsec_ratio(u64 seats, u64 ns, u64 divisor)
 	return seats * (ns / unit) + (seats * (ns % unit) + unit / 2) / unit;
 }
 
-/* The same for less than 2^32 seats and ns, with one division. */
+/* The same for less than 2^31 seats and ns, with one division. */
 static inline u64 kapf_seatsec_brief(u64 seats, u64 ns, u64 divisor)
 {
 	u64 unit = divisor * KAPF_SEATSEC_NS;
