@@ -62,7 +62,7 @@ static inline u32 kapf_histogram_bucket(enum kapf_histogram_kind kind,
 	const u64 *bounds = kapf_histogram_bounds[kind];
 	u32 bucket = 0;
 
-	while (value > bounds[bucket])
+	while (unlikely(value > bounds[bucket]))
 		bucket++;
 	return bucket;
 }

@@ -79,6 +79,7 @@ kapf_slot_decide(struct kapf_session *session,
 		 struct kapf_slot *slot, const struct kapf_op *op, bool stale)
 {
 	struct kapf_schema *schema;
+	struct kapf_level *level;
 	u32 mode;
 
 	if (READ_ONCE(session->state) != KAPF_SESSION_ATTACHED)
@@ -86,11 +87,12 @@ kapf_slot_decide(struct kapf_session *session,
 	schema = kapf_slot_bind(config, slot, op, stale);
 	if (!schema)
 		return KAPF_RECLASSIFY;
+	level = schema->level;
 	/* Pairs with SET_MODE: what a mode needs is there. */
 	mode = smp_load_acquire(&session->instance->mode);
-	if (unlikely(mode != KAPF_MODE_ENFORCE) && !schema->level->exempt)
+	if (unlikely(mode != KAPF_MODE_ENFORCE) && !level->exempt)
 		return kapf_mode_admit(session, config, slot, op, mode);
-	return kapf_level_admit(schema->level, slot, schema, op);
+	return kapf_level_admit(level, slot, schema, op);
 }
 
 /*
