@@ -22,6 +22,7 @@
 #include <linux/spinlock.h>
 
 #include "engine/invariants.h"
+#include "engine/queueset_now.h"
 #include "exempt_now.h"
 #include "footprint.h"
 #include "instance.h"
@@ -561,6 +562,7 @@ struct kapf_level *kapf_level_create(bool exempt, struct kapf_kinds *kinds)
 	spin_lock_init(&level->lock);
 	level->qs.dispatched = kapf_level_dispatched;
 	kapf_queueset_init(&level->qs, NULL, 0, 0, 0, 0);
+	level->qs.now = now;
 	kapf_metrics_init(level, now);
 	level->kinds = kinds;
 	kapf_deadlines_init(&level->waits, kapf_level_waits_fire);
@@ -618,8 +620,9 @@ void kapf_level_end_period(struct kapf_level *level,
 	if (level->exempt)
 		kapf_exempt_sample(level, now);
 	spin_lock_bh(&level->lock);
-	kapf_measure_pass(level, now);
-	kapf_demand_end_period(&level->demand, now);
+	kapf_queueset_advance(&level->qs, now);
+	kapf_demand_end_period(&level->demand, &level->qs.usage,
+			       kapf_queueset_demand(&level->qs), level->qs.now);
 	*part = (struct kapf_allocation) {
 		.limits = level->limits,
 		.smoothed = level->demand.smoothed,

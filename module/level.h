@@ -172,12 +172,9 @@ struct kapf_exempt_tally {
  *	KAPF_HISTOGRAM_SEATS and KAPF_HISTOGRAM_DEMAND
  * @calm_last: largest one
  * @counts: of all its schemas, by enum kapf_books
- * @qs: its seats and queues; of an exempt level the limit only, which limits
- *	nobody
- * @demand: for its seats; its time is that of the next three and of @ratios
- * @executing: requests
- * @waiting: requests
- * @waiting_seats: their width
+ * @qs: its seats and queues; of an exempt level the limit, which limits nobody,
+ *	and what it had when it was sampled
+ * @demand: for its seats
  * @ratios: of what it has to what it may have, from KAPF_LEVEL_KIND on
  * @target: the demand that its limit was last judged by, see struct
  *	kapf_allocation
@@ -206,9 +203,6 @@ struct kapf_level {
 	struct kapf_counts counts[KAPF_BOOKS];
 	struct kapf_queueset qs __aligned(64);
 	struct kapf_demand demand __aligned(64);
-	struct kapf_integral executing;
-	struct kapf_integral waiting;
-	struct kapf_integral waiting_seats;
 	struct kapf_timing ratios[KAPF_LEVEL_KINDS];
 	u64 target;
 	u32 nr_passing;

@@ -5,6 +5,7 @@
 
 #include <linux/minmax.h>
 
+#include "engine/queueset_now.h"
 #include "metrics.h"
 
 /**
@@ -26,22 +27,27 @@ static struct kapf_integral
 kapf_metrics_numerator(const struct kapf_level *level,
 		       enum kapf_histogram_kind kind)
 {
-	struct kapf_integral demand = {
-		.area = level->demand.integral,
-		.value = level->demand.seats,
-	};
+	const struct kapf_queueset *qs = &level->qs;
+	const struct kapf_usage *usage = &qs->usage;
 
 	switch (kind) {
 	case KAPF_HISTOGRAM_WAITING:
-		return level->waiting;
+		return (struct kapf_integral) {
+			kapf_area_ns(&usage->waiting), qs->nr_waiting
+		};
 	case KAPF_HISTOGRAM_EXECUTING:
-		return level->executing;
+		return (struct kapf_integral) {
+			kapf_area_ns(&usage->executing), qs->nr_executing
+		};
 	case KAPF_HISTOGRAM_SEATS:
-		demand.area -= level->waiting_seats.area;
-		demand.value -= level->waiting_seats.value;
-		return demand;
+		return (struct kapf_integral) {
+			kapf_area_ns(&usage->demand) -
+			kapf_area_ns(&usage->waiting_seats), qs->seats_in_use
+		};
 	default:
-		return demand;
+		return (struct kapf_integral) {
+			kapf_area_ns(&usage->demand), kapf_queueset_demand(qs)
+		};
 	}
 }
 
@@ -59,15 +65,16 @@ static void kapf_metrics_calm(struct kapf_level *level)
 
 /**
  * kapf_metrics_seats() - the ratios of seats change
- * @level: with the seats that are in use; its lock is held
- * @demand: that there is now
+ * @level: with the seats that are in use and waited for; its lock is held
  */
-void kapf_metrics_seats(struct kapf_level *level, u64 demand)
+void kapf_metrics_seats(struct kapf_level *level)
 {
+	const struct kapf_queueset *qs = &level->qs;
+
 	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_SEATS),
-			level->qs.seats_in_use, level->demand.now);
+			qs->seats_in_use, qs->now);
 	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_DEMAND),
-			demand, level->demand.now);
+			kapf_queueset_demand(qs), qs->now);
 	kapf_metrics_calm(level);
 }
 
@@ -89,7 +96,7 @@ void kapf_metrics_limit(struct kapf_level *level, u32 server_seats, u64 now)
 
 	room = max(room, 1ULL);
 	seats = max(seats, 1ULL);
-	kapf_measure_pass(level, now);
+	kapf_queueset_advance(&level->qs, now);
 	for (i = 0; i < KAPF_LEVEL_KINDS; i++) {
 		enum kapf_histogram_kind kind = KAPF_LEVEL_KIND + i;
 		struct kapf_integral numerator =
@@ -98,7 +105,7 @@ void kapf_metrics_limit(struct kapf_level *level, u32 server_seats, u64 now)
 		kapf_timing_rebase(&level->ratios[i],
 				   kind == KAPF_HISTOGRAM_WAITING ? room :
 								    seats,
-				   &numerator, level->demand.now);
+				   &numerator, level->qs.now);
 	}
 	kapf_metrics_calm(level);
 }
@@ -114,16 +121,12 @@ void kapf_metrics_sample(struct kapf_level *level,
 {
 	u64 seats = sum->seats_taken - sum->seats_released;
 	u64 executing = sum->dispatched - sum->finished;
+	struct kapf_queueset *qs = &level->qs;
 
-	kapf_measure_pass(level, now);
-	kapf_demand_put(&level->demand, seats);
-	level->executing.value = executing;
-	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_SEATS),
-			seats, level->demand.now);
-	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_EXECUTING),
-			executing, level->demand.now);
-	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_DEMAND),
-			seats, level->demand.now);
+	kapf_queueset_advance(qs, now);
+	qs->seats_in_use = seats;
+	qs->nr_executing = executing;
+	kapf_measure_level(level);
 }
 
 /**
@@ -135,8 +138,8 @@ void kapf_metrics_sample(struct kapf_level *level,
 void kapf_metrics_read(struct kapf_level *level, u64 now,
 		       struct kapf_histogram_info *info)
 {
-	kapf_measure_pass(level, now);
+	kapf_queueset_advance(&level->qs, now);
 	kapf_timing_read(kapf_level_ratio(level, info->kind),
 			 kapf_metrics_numerator(level, info->kind).area,
-			 level->demand.now, info);
+			 level->qs.now, info);
 }

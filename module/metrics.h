@@ -117,7 +117,7 @@ static inline void kapf_measure_finish(const struct kapf_level *level,
 
 void kapf_metrics_init(struct kapf_level *level, u64 now);
 void kapf_metrics_limit(struct kapf_level *level, u32 server_seats, u64 now);
-void kapf_metrics_seats(struct kapf_level *level, u64 demand);
+void kapf_metrics_seats(struct kapf_level *level);
 void kapf_metrics_sample(struct kapf_level *level,
 			 const struct kapf_exempt_tally *sum, u64 now);
 void kapf_metrics_read(struct kapf_level *level, u64 now,
@@ -129,18 +129,6 @@ kapf_level_ratio(struct kapf_level *level, enum kapf_histogram_kind kind)
 	return &level->ratios[kind - KAPF_LEVEL_KIND];
 }
 
-/* Bring the integrals up to date; with the level's lock held, as what follows. */
-static inline void kapf_measure_pass(struct kapf_level *level, u64 now)
-{
-	u64 elapsed = kapf_demand_advance(&level->demand, now);
-
-	if (!elapsed)
-		return;
-	kapf_integral_pass(&level->executing, elapsed);
-	kapf_integral_pass(&level->waiting, elapsed);
-	kapf_integral_pass(&level->waiting_seats, elapsed);
-}
-
 /*
  * After an event, when nothing waits and nothing did before it, so that the demand
  * is the seats in use.  @rise: they have not become fewer.
@@ -148,52 +136,45 @@ static inline void kapf_measure_pass(struct kapf_level *level, u64 now)
 static __always_inline void kapf_measure_now(struct kapf_level *level, bool rise)
 {
 	const struct kapf_queueset *qs = &level->qs;
-	u64 elapsed = kapf_demand_advance(&level->demand, qs->now);
 	u64 seats = qs->seats_in_use;
 
-	WARN_ON_ONCE(IS_ENABLED(CONFIG_KAPF_DEBUG) && level->waiting.value);
-	if (elapsed)
-		kapf_integral_pass(&level->executing, elapsed);
-	/* It fits, so that it is within the limit. */
+	WARN_ON_ONCE(IS_ENABLED(CONFIG_KAPF_DEBUG) &&
+		     !kapf_timing_stays(kapf_level_ratio(level,
+							 KAPF_HISTOGRAM_WAITING),
+					0));
 	if (rise)
-		kapf_demand_rise(&level->demand, seats);
-	else
-		level->demand.seats = min_t(u64, seats, U32_MAX);
-	level->executing.value = qs->nr_executing;
+		kapf_demand_change(&level->demand, seats);
 	if (unlikely(seats < level->calm_first || seats > level->calm_last))
-		kapf_metrics_seats(level, seats);
+		kapf_metrics_seats(level);
 	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_EXECUTING),
-			qs->nr_executing, level->demand.now);
+			qs->nr_executing, qs->now);
 }
 
 /* After any event. */
 static inline void kapf_measure_level(struct kapf_level *level)
 {
 	const struct kapf_queueset *qs = &level->qs;
-	u64 demand = qs->seats_in_use + qs->waiting_seats;
+	u64 demand = kapf_queueset_demand(qs);
 
-	kapf_measure_pass(level, qs->now);
-	kapf_demand_put(&level->demand, demand);
-	level->executing.value = qs->nr_executing;
-	level->waiting.value = qs->nr_waiting;
-	level->waiting_seats.value = qs->waiting_seats;
+	kapf_demand_change(&level->demand, demand);
 	if (!kapf_timing_stays(kapf_level_ratio(level, KAPF_HISTOGRAM_SEATS),
 			       qs->seats_in_use) ||
 	    !kapf_timing_stays(kapf_level_ratio(level, KAPF_HISTOGRAM_DEMAND),
 			       demand))
-		kapf_metrics_seats(level, demand);
+		kapf_metrics_seats(level);
 	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_EXECUTING),
-			qs->nr_executing, level->demand.now);
+			qs->nr_executing, qs->now);
 	kapf_timing_set(kapf_level_ratio(level, KAPF_HISTOGRAM_WAITING),
-			qs->nr_waiting, level->demand.now);
+			qs->nr_waiting, qs->now);
 }
 
 /* Before the lock is dropped after an event. */
 static inline void kapf_level_settle(struct kapf_level *level)
 {
 	/* Of an exempt one, whose timers come here, it is sampled. */
-	if (!level->exempt)
-		kapf_measure_level(level);
+	if (level->exempt)
+		return;
+	kapf_measure_level(level);
 	if (IS_ENABLED(CONFIG_KAPF_DEBUG))
 		kapf_level_check(level);
 }

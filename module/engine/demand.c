@@ -2,10 +2,10 @@
 /*
  * The seat demand of a priority level.
  *
- * Demand is what a level's requests hold and wait for.  Its integral and that of
- * its square are kept as it changes; what a period was like is worked out when
- * it ends, and from that how many seats the level should be able to have: as
- * many as its demand reaches often, given up slowly once it is less.
+ * Demand is what a level's requests hold and wait for.  From its integral and that
+ * of its square, which the queue set keeps, it is worked out at the end of a
+ * period what that was like, and how many seats the level should be able to have:
+ * as many as its demand reaches often, given up slowly once it is less.
  */
 
 #include <linux/types.h>
@@ -23,7 +23,7 @@
  */
 void kapf_demand_init(struct kapf_demand *demand, u64 now)
 {
-	*demand = (struct kapf_demand) { .now = now, .begin = now };
+	*demand = (struct kapf_demand) { .begin = now };
 }
 
 /*
@@ -33,15 +33,16 @@ void kapf_demand_init(struct kapf_demand *demand, u64 now)
  * deviates by exactly 0.  The mean square has twice KAPF_FIXED_BITS of fraction,
  * as its root has to have KAPF_FIXED_BITS.
  */
-static void kapf_demand_measure(struct kapf_demand *demand)
+static void kapf_demand_measure(struct kapf_demand *demand,
+				const struct kapf_usage *usage, u64 elapsed)
 {
-	kapf_u128 integral = demand->integral - demand->begin_integral;
-	u64 elapsed = demand->now - demand->begin;
+	kapf_u128 integral = kapf_area_ns(&usage->demand) - demand->integral;
 	kapf_u128 rest, squares, variance;
 	u64 whole, fraction;
 
 	whole = kapf_div(integral, elapsed, &rest);
-	squares = demand->square_integral - whole * (integral + rest);
+	squares = kapf_area_ns(&usage->square) - demand->square -
+		  whole * (integral + rest);
 	fraction = kapf_div(rest << 64, elapsed, NULL);
 
 	variance = kapf_div(squares, elapsed, &rest) << 64;
@@ -76,21 +77,24 @@ static void kapf_demand_smooth(struct kapf_demand *demand)
  * kapf_demand_end_period() - one period ends and the next begins
  * @demand: of the level; high_watermark, average, deviation and smoothed are
  *	those of the period that ends
- * @now: in ns
+ * @usage: of its queue set, at @now
+ * @seats: demand at present
+ * @now: in ns, not before the period's begin
  *
  * A period of no length has a high watermark only.  The formulas are those of
  * KEP-1040, "Dispatching", and of kube-apiserver.
  */
-void kapf_demand_end_period(struct kapf_demand *demand, u64 now)
+void kapf_demand_end_period(struct kapf_demand *demand,
+			    const struct kapf_usage *usage, u64 seats, u64 now)
 {
-	kapf_demand_advance(demand, now);
 	demand->high_watermark = demand->peak;
-	demand->peak = demand->seats;
-	if (demand->now == demand->begin)
+	demand->peak = 0;
+	kapf_demand_change(demand, seats);
+	if (now == demand->begin)
 		return;
-	kapf_demand_measure(demand);
+	kapf_demand_measure(demand, usage, now - demand->begin);
 	kapf_demand_smooth(demand);
-	demand->begin = demand->now;
-	demand->begin_integral = demand->integral;
-	demand->square_integral = 0;
+	demand->begin = now;
+	demand->integral = kapf_area_ns(&usage->demand);
+	demand->square = kapf_area_ns(&usage->square);
 }

@@ -5,17 +5,15 @@
 #include <linux/types.h>
 
 #include "fixed.h"
+#include "usage.h"
 
 /**
- * struct kapf_demand - how many seats a level wants: now, and in its last period
- * @now: time of the last change
- * @seats: demand at present
+ * struct kapf_demand - how many seats a level wants: now and then, and what that
+ *	was like in its last period
  * @peak: greatest demand of the present period
- * @integral: of the demand from the first period to @now, in seats * ns
- * @square_integral: of the square of the demand from @begin to @now, in
- *	seats^2 * ns
- * @begin_integral: what it was at @begin
  * @begin: of the present period
+ * @integral: of the demand at @begin
+ * @square: of the square of the demand at @begin
  * @high_watermark: greatest demand of the last period, in seats
  * @average: demand of the last period, weighted by time; in seats, with
  *	KAPF_FIXED_BITS of fraction, as are the next two
@@ -23,16 +21,13 @@
  * @smoothed: the envelope, average + deviation, which rises at once and comes
  *	down slowly
  *
- * The owner serialises all calls.  A time before the last counts as the last.
+ * The owner serialises all calls.
  */
 struct kapf_demand {
-	u64 now;
-	u32 seats;
 	u32 peak;
-	kapf_u128 integral;
-	kapf_u128 square_integral;
-	kapf_u128 begin_integral;
 	u64 begin;
+	kapf_u128 integral;
+	kapf_u128 square;
 	u32 high_watermark;
 	u64 average;
 	u64 deviation;
@@ -40,63 +35,21 @@ struct kapf_demand {
 };
 
 /**
- * kapf_demand_advance() - bring the integrals up to date
+ * kapf_demand_change() - the demand is another one, and may be a new peak
  * @demand: of the level
- * @now: in ns
+ * @seats: in use and waited for; 2^32 and more count as 2^32 - 1
  *
- * Inline, as it is part of each admission and each finish, and so are the next.
- *
- * Return: how much time has passed, in ns.
+ * Inline, as it is part of each admission.
  */
-static inline u64 kapf_demand_advance(struct kapf_demand *demand, u64 now)
+static inline void kapf_demand_change(struct kapf_demand *demand, u64 seats)
 {
-	u64 elapsed = now - demand->now;
-	u64 seats = demand->seats;
-
-	if ((s64)elapsed <= 0)
-		return 0;
-	demand->now = now;
-	demand->integral += (kapf_u128)seats * elapsed;
-	demand->square_integral += (kapf_u128)(seats * seats) * elapsed;
-	return elapsed;
-}
-
-/**
- * kapf_demand_rise() - the demand changes, and may be a new peak
- * @demand: of the level; brought up to date
- * @seats: in use and waited for, less than 2^32
- */
-static inline void kapf_demand_rise(struct kapf_demand *demand, u32 seats)
-{
-	demand->seats = seats;
 	if (seats > demand->peak)
-		demand->peak = seats;
-}
-
-/**
- * kapf_demand_put() - the demand changes
- * @demand: of the level; brought up to date
- * @seats: in use and waited for; 2^32 and more count as 2^32 - 1
- */
-static inline void kapf_demand_put(struct kapf_demand *demand, u64 seats)
-{
-	kapf_demand_rise(demand, seats > ~0u ? ~0u : seats);
-}
-
-/**
- * kapf_demand_set() - the demand changes
- * @demand: of the level
- * @seats: in use and waited for; 2^32 and more count as 2^32 - 1
- * @now: in ns
- */
-static inline void kapf_demand_set(struct kapf_demand *demand, u64 seats,
-				   u64 now)
-{
-	kapf_demand_advance(demand, now);
-	kapf_demand_put(demand, seats);
+		demand->peak = seats > ~0u ? ~0u : seats;
 }
 
 void kapf_demand_init(struct kapf_demand *demand, u64 now);
-void kapf_demand_end_period(struct kapf_demand *demand, u64 now);
+void kapf_demand_end_period(struct kapf_demand *demand,
+			    const struct kapf_usage *usage, u64 seats,
+			    u64 now);
 
 #endif /* KAPF_DEMAND_H */

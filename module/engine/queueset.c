@@ -463,6 +463,37 @@ void kapf_queueset_release(struct kapf_queueset *qs, struct kapf_request *req,
 	kapf_queueset_give_back(qs, req);
 }
 
+static u64 kapf_counted_seats(u64 seats)
+{
+	return seats > ~0u ? ~0u : seats;
+}
+
+/**
+ * kapf_queueset_advance_far() - the rest of kapf_queueset_advance()
+ * @qs: the queue set
+ * @elapsed: any time
+ *
+ * In the usage 2^32 seats and more count as 2^32 - 1, whose square there is room
+ * for.
+ */
+void kapf_queueset_advance_far(struct kapf_queueset *qs, u64 elapsed)
+{
+	struct kapf_usage *usage = &qs->usage;
+	u64 demand = kapf_queueset_demand(qs);
+	u64 seats = kapf_counted_seats(demand);
+
+	kapf_area_pass(&usage->demand, seats, elapsed);
+	kapf_area_pass(&usage->square, seats * seats, elapsed);
+	kapf_area_pass(&usage->executing, qs->nr_executing, elapsed);
+	kapf_area_pass(&usage->waiting, qs->nr_waiting, elapsed);
+	kapf_area_pass(&usage->waiting_seats,
+		       kapf_counted_seats(qs->waiting_seats), elapsed);
+	seats = kapf_queueset_virtual_seats(qs, demand);
+	if (qs->nr_active)
+		qs->current_r += kapf_seatsec_ratio(seats, elapsed,
+						    qs->nr_active);
+}
+
 /**
  * kapf_queueset_limit() - change the limit
  * @qs: the queue set

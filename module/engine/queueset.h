@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #include "dealer.h"
+#include "usage.h"
 
 #define KAPF_NO_QUEUE (~0u)
 #define KAPF_ALL_MOVED (~0u)
@@ -96,6 +97,7 @@ struct kapf_queue {
  *	virtual time
  * @queues: all that are kept
  * @former: during kapf_queueset_move(): where those are that have not been moved
+ * @usage: what it has had until @now
  * @deal: scratch
  * @backlog: those with something waiting, by finish_r and index
  * @no_accommodation: times that seats were free, but too few for the next
@@ -130,6 +132,7 @@ struct kapf_queueset {
 	u64 latest_s;
 	struct kapf_queue *queues;
 	struct kapf_queue *former;
+	struct kapf_usage usage;
 	struct kapf_deal deal;
 	struct rb_root_cached backlog;
 	u64 no_accommodation;
@@ -158,6 +161,12 @@ kapf_queueset_queue(const struct kapf_queueset *qs, u32 index)
 	return index < qs->nr_moved ? &qs->queues[index] : &qs->former[index];
 }
 
+/* Seats in use, and those waited for. */
+static inline u64 kapf_queueset_demand(const struct kapf_queueset *qs)
+{
+	return qs->seats_in_use + qs->waiting_seats;
+}
+
 /* Does nothing wait, execute or linger? */
 static inline bool kapf_queueset_idle(const struct kapf_queueset *qs)
 {
@@ -184,6 +193,7 @@ u32 kapf_queueset_least_room(const struct kapf_queueset *qs, u32 room,
 			     u32 budget);
 bool kapf_queueset_move(struct kapf_queueset *qs, struct kapf_queue *queues,
 			u32 room, u32 budget);
+void kapf_queueset_advance_far(struct kapf_queueset *qs, u64 elapsed);
 bool kapf_queueset_has_room(const struct kapf_queueset *qs, u32 width);
 enum kapf_admission kapf_queueset_admit(struct kapf_queueset *qs,
 					struct kapf_request *req, u64 hash,

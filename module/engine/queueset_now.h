@@ -25,26 +25,50 @@ static __always_inline u64 kapf_request_work(const struct kapf_request *req)
 	return work;
 }
 
-/* Bring R up to date; to be called before any change of state. */
+/* Seats that are requested in the virtual world, of @demand, and can be had. */
+static __always_inline u64
+kapf_queueset_virtual_seats(const struct kapf_queueset *qs, u64 demand)
+{
+	u64 seats = demand - qs->unqueued_seats;
+
+	return seats > qs->seats ? qs->seats : seats;
+}
+
+/**
+ * kapf_queueset_advance() - bring R and the usage up to date
+ * @qs: the queue set
+ * @now: the time
+ *
+ * To be called before any change of state.  Inline is what one division and
+ * products of 64 bits do for: demand^2 * elapsed.
+ */
 static __always_inline void kapf_queueset_advance(struct kapf_queueset *qs,
 						  u64 now)
 {
+	struct kapf_usage *usage = &qs->usage;
+	u64 demand = kapf_queueset_demand(qs);
 	u64 elapsed = now - qs->now;
 	u64 seats;
 
 	if ((s64)elapsed <= 0)
 		return;
 	qs->now = now;
-	if (!qs->nr_active)
+	/* 2^16 seats or more, or 2^31 ns? */
+	if (unlikely((demand | elapsed >> 15) >> 16)) {
+		kapf_queueset_advance_far(qs, elapsed);
 		return;
-	seats = qs->seats_in_use - qs->unqueued_seats + qs->waiting_seats;
-	if (seats > qs->seats)
-		seats = qs->seats;
-	if (likely(!((seats | elapsed) >> 31)))
+	}
+	kapf_area_pass_brief(&usage->demand, demand, elapsed);
+	kapf_area_pass_brief(&usage->square, demand * demand, elapsed);
+	kapf_area_pass_brief(&usage->executing, qs->nr_executing, elapsed);
+	if (qs->nr_waiting) {
+		kapf_area_pass_brief(&usage->waiting, qs->nr_waiting, elapsed);
+		kapf_area_pass_brief(&usage->waiting_seats, qs->waiting_seats,
+				     elapsed);
+	}
+	seats = kapf_queueset_virtual_seats(qs, demand);
+	if (qs->nr_active)
 		qs->current_r += kapf_seatsec_brief(seats, elapsed,
-						    qs->nr_active);
-	else
-		qs->current_r += kapf_seatsec_ratio(seats, elapsed,
 						    qs->nr_active);
 }
 

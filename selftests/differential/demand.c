@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include "answer.h"
-#include "demand.h"
+#include "wants.h"
 
 /* Some ns, the demand then, ns, demand, ..., ns. */
-static void live(struct kapf_demand *demand, struct json_object *period,
+static void live(struct wants *wants, struct json_object *period,
 		 uint64_t *now)
 {
 	size_t i, length = json_object_array_length(period);
@@ -13,11 +13,11 @@ static void live(struct kapf_demand *demand, struct json_object *period,
 		struct json_object *x = json_object_array_get_idx(period, i);
 
 		if (i % 2)
-			kapf_demand_set(demand, json_object_get_uint64(x), *now);
+			wants_seats(wants, json_object_get_uint64(x), *now);
 		else
 			*now += json_object_get_uint64(x);
 	}
-	kapf_demand_end_period(demand, *now);
+	wants_end_period(wants, *now);
 }
 
 static struct json_object *result(const struct kapf_demand *demand)
@@ -40,13 +40,13 @@ struct json_object *answer_demand(struct json_object *c)
 	struct json_object *periods = case_get(c, "periods");
 	struct json_object *answer = json_object_new_array();
 	size_t i, nr_periods = json_object_array_length(periods);
-	struct kapf_demand demand;
+	struct wants wants;
 	uint64_t now = 1000000000;
 
-	kapf_demand_init(&demand, now);
+	wants_begin(&wants, now);
 	for (i = 0; i < nr_periods; i++) {
-		live(&demand, json_object_array_get_idx(periods, i), &now);
-		json_object_array_add(answer, result(&demand));
+		live(&wants, json_object_array_get_idx(periods, i), &now);
+		json_object_array_add(answer, result(&wants.demand));
 	}
 	return answer;
 }

@@ -10,8 +10,7 @@
 #include <linux/types.h>
 
 #include "allocation.h"
-#include "demand.h"
-#include "queueset.h"
+#include "wants.h"
 
 #define MS 1000000ULL
 #define PERIOD (10000 * MS)
@@ -52,8 +51,7 @@ static void settle(struct level *level)
 {
 	while (kapf_queueset_dispatch(&level->qs, 32, now))
 		;
-	kapf_demand_set(&level->demand,
-			level->qs.seats_in_use + level->qs.waiting_seats, now);
+	kapf_demand_change(&level->demand, kapf_queueset_demand(&level->qs));
 }
 
 /* Each caller is one of the level's only flow. */
@@ -81,9 +79,13 @@ static void adjust(void)
 	u32 i;
 
 	for (i = 0; i < NR_LEVELS; i++) {
-		kapf_demand_end_period(&levels[i].demand, now);
-		parts[i].smoothed = levels[i].demand.smoothed;
-		parts[i].high_watermark = levels[i].demand.high_watermark;
+		struct level *level = &levels[i];
+
+		kapf_queueset_advance(&level->qs, now);
+		kapf_demand_end_period(&level->demand, &level->qs.usage,
+				       kapf_queueset_demand(&level->qs), now);
+		parts[i].smoothed = level->demand.smoothed;
+		parts[i].high_watermark = level->demand.high_watermark;
 	}
 	kapf_allocate(parts, NR_LEVELS);
 	for (i = 0; i < NR_LEVELS; i++) {
@@ -193,17 +195,17 @@ TEST(borrowing_limited)
 enum { EXEMPT, HIGH, MID, LOW };
 
 /* One period in which the levels want so many seats, and what they get then. */
-static void divide(struct kapf_allocation *four, struct kapf_demand *demands,
+static void divide(struct kapf_allocation *four, struct wants *wants,
 		   const u32 *wanted)
 {
 	u32 i;
 
 	now += PERIOD;
 	for (i = 0; i < 4; i++) {
-		kapf_demand_set(&demands[i], wanted[i], now);
-		kapf_demand_end_period(&demands[i], now);
-		four[i].smoothed = demands[i].smoothed;
-		four[i].high_watermark = demands[i].high_watermark;
+		wants_seats(&wants[i], wanted[i], now);
+		wants_end_period(&wants[i], now);
+		four[i].smoothed = wants[i].demand.smoothed;
+		four[i].high_watermark = wants[i].demand.high_watermark;
 	}
 	kapf_allocate(four, 4);
 }
@@ -214,7 +216,7 @@ static void divide(struct kapf_allocation *four, struct kapf_demand *demands,
  */
 TEST(exempt_borrows)
 {
-	struct kapf_demand demands[4];
+	static struct wants wants[4];
 	struct kapf_allocation four[4] = { [EXEMPT].exempt = true };
 	const u32 lendable[4] = { [HIGH] = 50, [MID] = 90 };
 	const u32 shares[4] = { [HIGH] = 40, [MID] = 100, [LOW] = 5 };
@@ -225,12 +227,12 @@ TEST(exempt_borrows)
 		kapf_limits_init(&four[i].limits, 870,
 				 kapf_nominal_limit(870, shares[i], 145),
 				 lendable[i], KAPF_BORROWING_UNSET);
-		kapf_demand_init(&demands[i], now);
+		wants_begin(&wants[i], now);
 		half[i] = (four[i].limits.nominal + four[i].limits.min) / 2;
 	}
 
 	/* It leaves nothing: the others have what they do not lend. */
-	divide(four, demands, wanted);
+	divide(four, wants, wanted);
 	EXPECT_EQ(970, four[EXEMPT].current_limit);
 	EXPECT_EQ(120, four[HIGH].current_limit);
 	EXPECT_EQ(60, four[MID].current_limit);
@@ -238,8 +240,8 @@ TEST(exempt_borrows)
 
 	/* It leaves them half of what they lend. */
 	wanted[EXEMPT] = 870 - half[HIGH] - half[MID] - half[LOW];
-	divide(four, demands, wanted);
-	divide(four, demands, wanted);
+	divide(four, wants, wanted);
+	divide(four, wants, wanted);
 	EXPECT_EQ(wanted[EXEMPT], four[EXEMPT].current_limit);
 	for (i = HIGH; i <= LOW; i++)
 		EXPECT_EQ(half[i], four[i].current_limit);
@@ -247,8 +249,8 @@ TEST(exempt_borrows)
 	/* One of them wants nothing, and it takes all that this one lends. */
 	wanted[MID] = 1;
 	wanted[EXEMPT] = 870 - 240 - 60 - 30;
-	divide(four, demands, wanted);
-	divide(four, demands, wanted);
+	divide(four, wants, wanted);
+	divide(four, wants, wanted);
 	EXPECT_EQ(wanted[EXEMPT], four[EXEMPT].current_limit);
 	EXPECT_EQ(240, four[HIGH].current_limit);
 	EXPECT_EQ(60, four[MID].current_limit);

@@ -10,8 +10,8 @@
 
 #include <linux/types.h>
 
-#include "demand.h"
 #include "random.h"
+#include "wants.h"
 
 #define SECOND 1000000000ULL
 #define MAX_PIECES 64
@@ -61,117 +61,117 @@ static void history_end_period(struct history *history)
 }
 
 /* Demand for a while, from now on. */
-static void hold(struct kapf_demand *demand, u64 seats, u64 *now, u64 ns)
+static void hold(struct wants *wants, u64 seats, u64 *now, u64 ns)
 {
-	kapf_demand_set(demand, seats, *now);
+	wants_seats(wants, seats, *now);
 	*now += ns;
 }
 
 TEST(nothing_yet)
 {
-	struct kapf_demand demand;
+	struct wants wants;
 
-	kapf_demand_init(&demand, 5 * SECOND);
-	kapf_demand_end_period(&demand, 5 * SECOND);
-	EXPECT_EQ(0, demand.high_watermark);
-	EXPECT_EQ(0, demand.average);
-	EXPECT_EQ(0, demand.deviation);
-	EXPECT_EQ(0, demand.smoothed);
+	wants_begin(&wants, 5 * SECOND);
+	wants_end_period(&wants, 5 * SECOND);
+	EXPECT_EQ(0, wants.demand.high_watermark);
+	EXPECT_EQ(0, wants.demand.average);
+	EXPECT_EQ(0, wants.demand.deviation);
+	EXPECT_EQ(0, wants.demand.smoothed);
 }
 
 /* Rises at once, comes down by 2.3 percent of the difference. */
 TEST(three_periods)
 {
-	struct kapf_demand demand;
+	struct wants wants;
 	u64 now = 7 * SECOND;
 
-	kapf_demand_init(&demand, now);
-	hold(&demand, 10, &now, 5 * SECOND);
-	hold(&demand, 30, &now, 5 * SECOND);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(30, demand.high_watermark);
-	EXPECT_EQ(fixed(20), demand.average);
-	EXPECT_EQ(fixed(10), demand.deviation);
-	EXPECT_EQ(fixed(30), demand.smoothed);
+	wants_begin(&wants, now);
+	hold(&wants, 10, &now, 5 * SECOND);
+	hold(&wants, 30, &now, 5 * SECOND);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(30, wants.demand.high_watermark);
+	EXPECT_EQ(fixed(20), wants.demand.average);
+	EXPECT_EQ(fixed(10), wants.demand.deviation);
+	EXPECT_EQ(fixed(30), wants.demand.smoothed);
 
-	hold(&demand, 0, &now, 10 * SECOND);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(30, demand.high_watermark);
-	EXPECT_EQ(0, demand.average);
-	EXPECT_EQ(0, demand.deviation);
-	EXPECT_EQ((fixed(30) * 977 + 500) / 1000, demand.smoothed);
+	hold(&wants, 0, &now, 10 * SECOND);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(30, wants.demand.high_watermark);
+	EXPECT_EQ(0, wants.demand.average);
+	EXPECT_EQ(0, wants.demand.deviation);
+	EXPECT_EQ((fixed(30) * 977 + 500) / 1000, wants.demand.smoothed);
 
-	hold(&demand, 40, &now, 10 * SECOND);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(40, demand.high_watermark);
-	EXPECT_EQ(fixed(40), demand.average);
-	EXPECT_EQ(0, demand.deviation);
-	EXPECT_EQ(fixed(40), demand.smoothed);
+	hold(&wants, 40, &now, 10 * SECOND);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(40, wants.demand.high_watermark);
+	EXPECT_EQ(fixed(40), wants.demand.average);
+	EXPECT_EQ(0, wants.demand.deviation);
+	EXPECT_EQ(fixed(40), wants.demand.smoothed);
 }
 
 TEST(the_watermark_restarts_at_the_present_demand)
 {
-	struct kapf_demand demand;
+	struct wants wants;
 	u64 now = 0;
 
-	kapf_demand_init(&demand, now);
-	hold(&demand, 9, &now, SECOND);
-	hold(&demand, 4, &now, SECOND);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(9, demand.high_watermark);
-	kapf_demand_end_period(&demand, now + SECOND);
-	EXPECT_EQ(4, demand.high_watermark);
+	wants_begin(&wants, now);
+	hold(&wants, 9, &now, SECOND);
+	hold(&wants, 4, &now, SECOND);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(9, wants.demand.high_watermark);
+	wants_end_period(&wants, now + SECOND);
+	EXPECT_EQ(4, wants.demand.high_watermark);
 }
 
 /* It lasted for no time, but was wanted. */
 TEST(a_short_peak_is_in_the_watermark_alone)
 {
-	struct kapf_demand demand;
+	struct wants wants;
 	u64 now = 0;
 
-	kapf_demand_init(&demand, now);
-	hold(&demand, 2, &now, SECOND);
-	hold(&demand, 500, &now, 0);
-	hold(&demand, 2, &now, SECOND);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(500, demand.high_watermark);
-	EXPECT_EQ(fixed(2), demand.average);
-	EXPECT_EQ(0, demand.deviation);
+	wants_begin(&wants, now);
+	hold(&wants, 2, &now, SECOND);
+	hold(&wants, 500, &now, 0);
+	hold(&wants, 2, &now, SECOND);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(500, wants.demand.high_watermark);
+	EXPECT_EQ(fixed(2), wants.demand.average);
+	EXPECT_EQ(0, wants.demand.deviation);
 }
 
 TEST(a_period_of_no_length_has_a_watermark_only)
 {
-	struct kapf_demand demand;
+	struct wants wants;
 	u64 now = 0;
 
-	kapf_demand_init(&demand, now);
-	hold(&demand, 1, &now, SECOND);
-	hold(&demand, 3, &now, SECOND);
-	kapf_demand_end_period(&demand, now);
-	hold(&demand, 8, &now, 0);
-	hold(&demand, 5, &now, 0);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(8, demand.high_watermark);
-	EXPECT_EQ(fixed(2), demand.average);
-	EXPECT_EQ(fixed(1), demand.deviation);
-	EXPECT_EQ(fixed(3), demand.smoothed);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(5, demand.high_watermark);
+	wants_begin(&wants, now);
+	hold(&wants, 1, &now, SECOND);
+	hold(&wants, 3, &now, SECOND);
+	wants_end_period(&wants, now);
+	hold(&wants, 8, &now, 0);
+	hold(&wants, 5, &now, 0);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(8, wants.demand.high_watermark);
+	EXPECT_EQ(fixed(2), wants.demand.average);
+	EXPECT_EQ(fixed(1), wants.demand.deviation);
+	EXPECT_EQ(fixed(3), wants.demand.smoothed);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(5, wants.demand.high_watermark);
 }
 
 TEST(time_does_not_run_backwards)
 {
-	struct kapf_demand demand;
+	struct wants wants;
 
-	kapf_demand_init(&demand, 10 * SECOND);
-	kapf_demand_set(&demand, 6, 10 * SECOND);
-	kapf_demand_set(&demand, 2, 9 * SECOND);
-	kapf_demand_end_period(&demand, 8 * SECOND);
-	EXPECT_EQ(6, demand.high_watermark);
-	EXPECT_EQ(0, demand.average);
-	kapf_demand_end_period(&demand, 11 * SECOND);
-	EXPECT_EQ(fixed(2), demand.average);
-	EXPECT_EQ(0, demand.deviation);
+	wants_begin(&wants, 10 * SECOND);
+	wants_seats(&wants, 6, 10 * SECOND);
+	wants_seats(&wants, 2, 9 * SECOND);
+	wants_end_period(&wants, 8 * SECOND);
+	EXPECT_EQ(6, wants.demand.high_watermark);
+	EXPECT_EQ(0, wants.demand.average);
+	wants_end_period(&wants, 11 * SECOND);
+	EXPECT_EQ(fixed(2), wants.demand.average);
+	EXPECT_EQ(0, wants.demand.deviation);
 }
 
 TEST(a_constant_demand_does_not_deviate)
@@ -180,43 +180,43 @@ TEST(a_constant_demand_does_not_deviate)
 	u32 i, j;
 
 	for (i = 0; i < 20000; i++) {
-		struct kapf_demand demand;
+		struct wants wants;
 		u64 seats = random_next(&state) >> random_between(&state, 32, 63);
 		u64 now = random_next(&state) >> 8;
 
-		kapf_demand_init(&demand, now);
+		wants_begin(&wants, now);
 		for (j = 0; j < 5; j++)
-			hold(&demand, seats, &now,
+			hold(&wants, seats, &now,
 			     random_next(&state) >> random_between(&state, 8, 63));
-		hold(&demand, seats, &now, 1);
-		kapf_demand_end_period(&demand, now);
-		ASSERT_EQ(fixed(seats), demand.average);
-		ASSERT_EQ(0, demand.deviation);
-		ASSERT_EQ(fixed(seats), demand.smoothed);
+		hold(&wants, seats, &now, 1);
+		wants_end_period(&wants, now);
+		ASSERT_EQ(fixed(seats), wants.demand.average);
+		ASSERT_EQ(0, wants.demand.deviation);
+		ASSERT_EQ(fixed(seats), wants.demand.smoothed);
 	}
 }
 
 /* The greatest demand there is, for centuries. */
 TEST(the_largest_numbers)
 {
-	struct kapf_demand demand;
+	struct wants wants;
 	u64 now = 0;
 
-	kapf_demand_init(&demand, now);
-	hold(&demand, 0, &now, 1ULL << 61);
-	hold(&demand, 1ULL << 32, &now, 1ULL << 61);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(~0u, demand.high_watermark);
-	EXPECT_EQ(fixed(~0u) / 2, demand.average);
-	EXPECT_EQ(fixed(~0u) / 2, demand.deviation);
-	EXPECT_EQ(fixed(~0u), demand.smoothed);
+	wants_begin(&wants, now);
+	hold(&wants, 0, &now, 1ULL << 61);
+	hold(&wants, 1ULL << 32, &now, 1ULL << 61);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(~0u, wants.demand.high_watermark);
+	EXPECT_EQ(fixed(~0u) / 2, wants.demand.average);
+	EXPECT_EQ(fixed(~0u) / 2, wants.demand.deviation);
+	EXPECT_EQ(fixed(~0u), wants.demand.smoothed);
 
 	/* Here the envelope is beyond what there are bits for. */
-	hold(&demand, 0, &now, SECOND);
-	hold(&demand, ~0ULL, &now, 3 * SECOND);
-	kapf_demand_end_period(&demand, now);
-	EXPECT_EQ(fixed(~0u) / 4 * 3, demand.average);
-	EXPECT_EQ(~0ULL, demand.smoothed);
+	hold(&wants, 0, &now, SECOND);
+	hold(&wants, ~0ULL, &now, 3 * SECOND);
+	wants_end_period(&wants, now);
+	EXPECT_EQ(fixed(~0u) / 4 * 3, wants.demand.average);
+	EXPECT_EQ(~0ULL, wants.demand.smoothed);
 }
 
 /* A nanosecond in which a seat was wanted, in so many. */
@@ -224,19 +224,19 @@ TEST(the_smallest_numbers)
 {
 	static const u64 lengths[] = { 2, 3, 10, 10 * SECOND, 1ULL << 40,
 				       1ULL << 62 };
-	struct kapf_demand demand;
+	struct wants wants;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		long double part = 1.0L / lengths[i];
 		u64 now = 0;
 
-		kapf_demand_init(&demand, now);
-		hold(&demand, 1, &now, 1);
-		hold(&demand, 0, &now, lengths[i] - 1);
-		kapf_demand_end_period(&demand, now);
-		EXPECT_LE(fabsl(real(demand.average) - part), real(1));
-		EXPECT_LE(fabsl(real(demand.deviation) -
+		wants_begin(&wants, now);
+		hold(&wants, 1, &now, 1);
+		hold(&wants, 0, &now, lengths[i] - 1);
+		wants_end_period(&wants, now);
+		EXPECT_LE(fabsl(real(wants.demand.average) - part), real(1));
+		EXPECT_LE(fabsl(real(wants.demand.deviation) -
 				sqrtl(part * (1 - part))), real(1));
 	}
 }
@@ -266,15 +266,15 @@ static u64 random_ns(u64 *state, u32 mode)
 }
 
 /* Both of the same random period; most of its pieces are of other seats. */
-static void random_period(u64 *state, u32 mode, struct kapf_demand *demand,
+static void random_period(u64 *state, u32 mode, struct wants *wants,
 			  struct history *history, u64 *now)
 {
 	u32 i;
 
 	/* What was wanted at the end of the period before still is. */
-	history->seats[0] = demand->seats;
+	history->seats[0] = wants->qs.seats_in_use;
 	history->ns[0] = random_ns(state, mode);
-	history->most = demand->seats;
+	history->most = wants->qs.seats_in_use;
 	*now += history->ns[0];
 	history->nr_pieces = random_between(state, 1, MAX_PIECES);
 	for (i = 1; i < history->nr_pieces; i++) {
@@ -282,10 +282,10 @@ static void random_period(u64 *state, u32 mode, struct kapf_demand *demand,
 		history->ns[i] = random_ns(state, mode);
 		if (history->most < history->seats[i])
 			history->most = history->seats[i];
-		hold(demand, history->seats[i], now, history->ns[i]);
+		hold(wants, history->seats[i], now, history->ns[i]);
 	}
 	history_end_period(history);
-	kapf_demand_end_period(demand, *now);
+	wants_end_period(wants, *now);
 }
 
 /*
@@ -301,21 +301,21 @@ TEST(random_histories)
 	for (run = 0; run < 4000; run++) {
 		long double slack = 0;
 		struct history history = { 0 };
-		struct kapf_demand demand;
+		struct wants wants;
 		u64 now = random_next(&state) >> 2;
 		u32 mode = run % 4;
 
-		kapf_demand_init(&demand, now);
+		wants_begin(&wants, now);
 		for (i = 0; i < 12; i++) {
-			random_period(&state, mode, &demand, &history, &now);
+			random_period(&state, mode, &wants, &history, &now);
 			slack = fmaxl(slack, ldexpl(history.most, -50) + real(24));
-			ASSERT_EQ(history.most, demand.high_watermark);
-			ASSERT_LE(fabsl(history.average - real(demand.average)),
+			ASSERT_EQ(history.most, wants.demand.high_watermark);
+			ASSERT_LE(fabsl(history.average - real(wants.demand.average)),
 				  slack);
 			ASSERT_LE(fabsl(history.deviation -
-					real(demand.deviation)), slack);
+					real(wants.demand.deviation)), slack);
 			ASSERT_LE(fabsl(history.smoothed -
-					real(demand.smoothed)), slack);
+					real(wants.demand.smoothed)), slack);
 		}
 	}
 }
@@ -328,21 +328,21 @@ TEST(bounds)
 
 	for (run = 0; run < 4000; run++) {
 		struct history history = { 0 };
-		struct kapf_demand demand;
+		struct wants wants;
 		u64 now = 0, start, smoothed = 0;
 
-		kapf_demand_init(&demand, now);
+		wants_begin(&wants, now);
 		for (i = 0; i < 6; i++) {
 			start = now;
-			random_period(&state, run % 4, &demand, &history, &now);
+			random_period(&state, run % 4, &wants, &history, &now);
 			if (now == start)
 				continue;
-			ASSERT_LE(demand.average, fixed(demand.high_watermark));
-			ASSERT_LE(demand.deviation,
-				  fixed(demand.high_watermark) / 2);
-			ASSERT_GE(demand.smoothed, demand.average);
-			ASSERT_GE(demand.smoothed, smoothed / 1000 * 977);
-			smoothed = demand.smoothed;
+			ASSERT_LE(wants.demand.average, fixed(wants.demand.high_watermark));
+			ASSERT_LE(wants.demand.deviation,
+				  fixed(wants.demand.high_watermark) / 2);
+			ASSERT_GE(wants.demand.smoothed, wants.demand.average);
+			ASSERT_GE(wants.demand.smoothed, smoothed / 1000 * 977);
+			smoothed = wants.demand.smoothed;
 		}
 	}
 }
