@@ -13,31 +13,45 @@
 #include "internal.h"
 #include "snapshot.h"
 
+/**
+ * snapshot_new() - a snapshot with one user
+ * @config: the snapshot's from now on, even if there is none
+ *
+ * Return: NULL when memory is short.
+ */
+struct snapshot *snapshot_new(struct kapf_configuration *config)
+{
+	struct snapshot *fresh = malloc(sizeof(*fresh));
+
+	if (!fresh)
+		goto free_config;
+	fresh->classifier = kapf_classifier_new(config);
+	if (!fresh->classifier)
+		goto free_fresh;
+	fresh->config = config;
+	fresh->users = 1;
+	return fresh;
+
+free_fresh:
+	free(fresh);
+free_config:
+	kapf_config_free(config);
+	return NULL;
+}
+
 static int snapshot_read(struct snapshot **snapshot, int fd,
 			 struct kapf_error *err)
 {
-	struct snapshot *fresh = malloc(sizeof(*fresh));
-	int ret;
+	struct kapf_configuration *config;
+	int ret = kapf_config_read(&config, fd, err);
 
-	if (!fresh) {
-		kapf_error_set(err, "not enough memory");
-		return -ENOMEM;
-	}
-	ret = kapf_config_read(&fresh->config, fd, err);
-	if (ret < 0) {
-		free(fresh);
+	if (ret < 0)
 		return ret;
-	}
-	fresh->classifier = kapf_classifier_new(fresh->config);
-	if (!fresh->classifier) {
-		kapf_error_set(err, "not enough memory");
-		kapf_config_free(fresh->config);
-		free(fresh);
-		return -ENOMEM;
-	}
-	fresh->users = 1;
-	*snapshot = fresh;
-	return 0;
+	*snapshot = snapshot_new(config);
+	if (*snapshot)
+		return 0;
+	kapf_error_set(err, "not enough memory");
+	return -ENOMEM;
 }
 
 /**

@@ -41,6 +41,7 @@ struct snapshots {
 	bool renewing;
 };
 
+struct snapshot *snapshot_new(struct kapf_configuration *config);
 int snapshots_init(struct snapshots *snapshots, int fd, struct kapf_error *err);
 void snapshots_destroy(struct snapshots *snapshots);
 int snapshots_get(struct snapshots *snapshots, struct snapshot **snapshot);
