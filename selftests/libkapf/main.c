@@ -59,6 +59,8 @@ int main(void)
 	test_images();
 	test_refusals();
 	test_noise();
+	test_trees();
+	test_local();
 	test_memory();
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;

@@ -48,6 +48,8 @@ void test_estimates(void);
 void test_images(void);
 void test_refusals(void);
 void test_noise(void);
+void test_trees(void);
+void test_local(void);
 void test_memory(void);
 
 #endif /* LIBKAPF_TEST_H */
