@@ -42,6 +42,8 @@ int main(void)
 	printf("TAP version 13\n");
 	test_replies();
 	test_statuses();
+	test_durations();
+	test_identities();
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;
 }

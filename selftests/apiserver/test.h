@@ -14,5 +14,7 @@ void same(const char *what, const char *found, const char *wanted);
 
 void test_replies(void);
 void test_statuses(void);
+void test_durations(void);
+void test_identities(void);
 
 #endif /* APISERVER_TEST_H */
