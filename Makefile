@@ -39,7 +39,8 @@ all: modules tools tests
 help:
 	@echo 'all (default)  modules, tools and tests'
 	@echo 'modules        build/modules/KERNEL/kapf.ko, for each kernel'
-	@echo 'tools          the library, kapfctl and the demo, in build/lib and build/bin'
+	@echo 'tools          the library, kapfctl, kapf-apiserver and the demo, in build/lib'
+	@echo '               and build/bin'
 	@echo 'tests          the test programs, in build/selftests'
 	@echo 'check          build everything, check the style, run all tests, in all kernels'
 	@echo 'check-debug    run the tests in kernels that look for faults and leaks'
