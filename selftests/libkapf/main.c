@@ -58,6 +58,7 @@ int main(void)
 	test_estimates();
 	test_images();
 	test_refusals();
+	test_writing();
 	test_noise();
 	test_trees();
 	test_local();

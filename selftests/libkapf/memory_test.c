@@ -147,6 +147,28 @@ static const char manifest[] =
 	SCHEMA("name: x, annotations: {c: d}", TO("x") ", " RULES)
 	MORE("a") MORE("b") MORE("c") MORE("d") MORE("e") MORE("f");
 
+static int write_objects(const struct kapf_configuration *config)
+{
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < config->nr_levels; i++) {
+		struct json_object *object =
+			kapf_level_object(&config->levels[i]);
+
+		ret = object ? 0 : -ENOMEM;
+		json_object_put(object);
+	}
+	for (i = 0; !ret && i < config->nr_schemas; i++) {
+		struct json_object *object =
+			kapf_schema_object(&config->schemas[i]);
+
+		ret = object ? 0 : -ENOMEM;
+		json_object_put(object);
+	}
+	return ret;
+}
+
 /* Does everything once; returns the first failure. */
 static int do_all(void)
 {
@@ -167,6 +189,8 @@ static int do_all(void)
 		ret = kapf_image_encode(config, &image, &len, NULL);
 	if (!ret)
 		ret = kapf_image_decode(image, len, &back, NULL);
+	if (!ret)
+		ret = write_objects(back);
 	if (!ret) {
 		classifier = kapf_classifier_new(back);
 		ret = classifier ? 0 : -ENOMEM;

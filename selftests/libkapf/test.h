@@ -47,6 +47,7 @@ void test_requests(void);
 void test_estimates(void);
 void test_images(void);
 void test_refusals(void);
+void test_writing(void);
 void test_noise(void);
 void test_trees(void);
 void test_local(void);

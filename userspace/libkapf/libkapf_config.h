@@ -273,6 +273,26 @@ int kapf_config_remove_schema(struct kapf_configuration *config,
 			      const char *name);
 
 /**
+ * kapf_level_object() - a level as an object of flowcontrol.apiserver.k8s.io/v1
+ * @level: it
+ *
+ * What is from the device, uid, generation and resourceVersion, is in its metadata
+ * if the level is.  There is no creationTimestamp: the device does not keep it.
+ *
+ * Return: what kapf_config_merge() reads as the same level, to be put; NULL when
+ * memory is short.
+ */
+struct json_object *kapf_level_object(const struct kapf_priority_level *level);
+
+/**
+ * kapf_schema_object() - a schema as an object of flowcontrol.apiserver.k8s.io/v1
+ * @schema: it
+ *
+ * Return: as of kapf_level_object().
+ */
+struct json_object *kapf_schema_object(const struct kapf_flow_schema *schema);
+
+/**
  * kapf_classify() - the FlowSchema that a request belongs to
  * @config: must have its dangling schemas marked: it was read from the device,
  *	or kapf_config_nominal() has seen it
