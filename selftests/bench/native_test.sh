@@ -13,7 +13,8 @@ reference=$top/build/bin/kapf-bench-reference
 run "$native" --help
 exits "--help" 0
 says "says how" out "usage: kapf-bench-native"
-for wrong in --repeats=1 --nothing "--repeats 0" word; do
+for wrong in --repeats=1 --nothing "--repeats 0" "--repeats 2x" \
+	"--nothing 3" word; do
 	# shellcheck disable=SC2086 # two words may be one argument each
 	run "$native" $wrong
 	exits "wrongly typed: $wrong" 2

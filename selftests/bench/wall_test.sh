@@ -11,11 +11,40 @@ wall=$top/build/bin/kapf-bench-wall
 run "$wall" --help
 exits "--help" 0
 says "says how" out "usage: kapf-bench-wall"
-for wrong in --peer=nobody --workload=nothing --repeats=0 --seconds=-1 \
-	--seed=x --nothing word; do
-	run "$wall" "$wrong"
+for wrong in --peer=nobody --workload=nothing --repeats=0 --repeats=0.5 \
+	--repeats=2x --seconds=-1 --seed=x --nothing word \
+	"--peer mutex --workload handoff" "--peer sysv --workload scaling"; do
+	# shellcheck disable=SC2086 # two words may be one argument each
+	run "$wall" $wrong
 	exits "wrongly typed: $wrong" 2
 	empty "and prints nothing" out
+	says "and says where help is" err "--help"
+done
+
+insn=$top/build/bin/kapf-bench-insn
+run "$insn" --help
+exits "kapf-bench-insn --help" 0
+says "says how" out "usage: kapf-bench-insn"
+run "$insn" word
+exits "an argument that there is not" 2
+empty "and counts nothing" out
+
+# Who is interrupted leaves no semaphores behind.
+sets() {
+	tail -n +2 /proc/sysvipc/sem | wc -l
+}
+before=$(sets)
+for signal in INT TERM; do
+	# In a script what runs in the background does not hear INT otherwise.
+	env --default-signal=INT "$wall" --peer sysv --workload saturated \
+		--seconds 60 >"$tmp/out" 2>&1 &
+	pid=$!
+	timeout 10 sh -c "until [ \$(tail -n +2 /proc/sysvipc/sem | wc -l) -gt $before ]
+		do sleep 0.1; done"
+	passes "it has semaphores" [ "$(sets)" -gt "$before" ]
+	kill -s "$signal" $pid
+	wait $pid || true
+	passes "they are gone after SIG$signal" [ "$(sets)" = "$before" ]
 done
 
 run "$wall" --peer mutex --peer shm --peer sysv --peer socket --seconds 0.02 \

@@ -8,8 +8,10 @@
  * C library's ioctl(), in the null call, too.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -196,10 +198,24 @@ static void print_handoff(const char *key,
 		print(key, ns[i]);
 }
 
-int main(void)
+static const char usage[] =
+"usage: kapf-bench-insn\n"
+"\n"
+"Counts what calls of kapf cost.  kapf has to be loaded, and is configured anew.\n"
+"Prints lines \"insn.KEY VALUE\": ticks of the time stamp counter, which are\n"
+"instructions in a virtual machine of QEMU with -icount shift=0 alone; that is how\n"
+"`make bench` runs it.\n";
+
+int main(int argc, char **argv)
 {
 	double per_slot, per_queue;
 
+	if (argc > 1) {
+		bool help = argc == 2 && !strcmp(argv[1], "--help");
+
+		fputs(usage, help ? stdout : stderr);
+		return help ? 0 : 2;
+	}
 	sleep(REST_S);
 	print_calls();
 	print_dispatches();

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "count.h"
 #include "native.h"
 
 #define REQUESTS 512
@@ -251,7 +252,7 @@ static struct json_object *prepare(void)
 	return all;
 }
 
-static void measure_all(int repeats, struct peer *peer)
+static void measure_all(unsigned long repeats, struct peer *peer)
 {
 	while (repeats--)
 		for (size_t i = 0; i < ARRAY_SIZE(works); i++) {
@@ -266,15 +267,20 @@ int main(int argc, char **argv)
 	const char *program = find_peer();
 	struct json_object *all;
 	struct peer peer = {};
-	int repeats = 15;
+	unsigned long repeats = 15;
 
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		fputs(usage, stdout);
 		return 0;
 	}
-	if (argc == 3 && !strcmp(argv[1], "--repeats"))
-		repeats = atoi(argv[2]);
-	if ((argc != 1 && argc != 3) || repeats < 1) {
+	if (argc == 3 && !strcmp(argv[1], "--repeats")) {
+		if (!parse_count(argv[2], &repeats)) {
+			fprintf(stderr,
+				"kapf-bench-native: no such number of repeats: %s; 1 to %d\n",
+				argv[2], COUNT_MAX);
+			return 2;
+		}
+	} else if (argc != 1) {
 		fputs(usage, stderr);
 		return 2;
 	}

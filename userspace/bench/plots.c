@@ -11,8 +11,9 @@
 
 #include "plots.h"
 
-/* Points of a distribution; more are not to be seen. */
+/* Points of a distribution, of which the last hundredth would be most of the plot. */
 #define POINTS 500
+#define SHOWN 0.99
 
 static FILE *start(const char *dir, const char *name, char *path, size_t size)
 {
@@ -33,7 +34,10 @@ static void end(FILE *file, const char *path, bool any)
 		err(2, "%s", path);
 }
 
-/* What a request costs, a line for each peer, a column for each workload. */
+/*
+ * What a request of a single process costs, which all peers can serve: a line for
+ * each peer, a column for each workload.
+ */
 static bool put_cost(FILE *file, const struct samples *samples)
 {
 	static const char *const workloads[] = {
@@ -51,9 +55,9 @@ static bool put_cost(FILE *file, const struct samples *samples)
 	for (peer = 0; peer < NR_PEERS; peer++) {
 		fprintf(file, "\n%s", peers[peer]);
 		for (i = 0; i < nr; i++) {
-			if (!peer_cost_key(key, sizeof(key), samples,
-					   peers[peer], workloads[i]) ||
-			    !estimate_median(samples_find(samples, key),
+			snprintf(key, sizeof(key), "wall.ns.%s.%s.1",
+				 peers[peer], workloads[i]);
+			if (!estimate_median(samples_find(samples, key),
 					     &estimate)) {
 				fputs(" ?", file);
 				continue;
@@ -83,8 +87,9 @@ static bool put_handoff(FILE *file, const struct samples *samples)
 		sorted = samples_sorted(series);
 		for (point = 0; point <= POINTS; point++)
 			fprintf(file, "%g %g\n",
-				sorted[point * (series->nr - 1) / POINTS],
-				(double)point / POINTS);
+				sorted[(size_t)(SHOWN * point / POINTS *
+						(series->nr - 1))],
+				SHOWN * point / POINTS);
 		/* gnuplot knows them by their index. */
 		fputs("\n\n", file);
 		free(sorted);

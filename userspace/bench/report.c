@@ -19,6 +19,7 @@ static const char *const relations[] = { "", "<= ", ">= " };
 static const char *const outcomes[] = {
 	[NOT_MEASURED] = "not measured",
 	[NO_JUDGEMENT] = "",
+	[NO_CASE] = "does not apply",
 	[MET] = "met",
 	[MISSED] = "MISSED",
 };
@@ -51,37 +52,40 @@ static void fill_line(struct libscols_line *line, const struct result *result)
 	if (result->measured)
 		format(value, sizeof(value), estimate->value);
 	set(line, 1, value);
+	set(line, 2, result->unit);
 	if (result->measured && !isnan(estimate->low)) {
 		format(low, sizeof(low), estimate->low);
 		format(high, sizeof(high), estimate->high);
 		snprintf(text, sizeof(text), "%s .. %s", low, high);
 	}
-	set(line, 2, text);
+	set(line, 3, text);
 	*text = '\0';
 	if (result->relation) {
 		format(limit, sizeof(limit), result->limit);
 		snprintf(text, sizeof(text), "%s%s",
 			 relations[result->relation], result->text);
-		set(line, 3, text);
+		set(line, 4, text);
 		if (result->text[strspn(result->text, "0123456789.")])
-			set(line, 4, isnan(result->limit) ? "-" : limit);
+			set(line, 5, isnan(result->limit) ? "-" : limit);
 	}
-	set(line, 5, outcomes[result->outcome]);
+	snprintf(text, sizeof(text), "%s%s", outcomes[result->outcome],
+		 result->close ? "?" : "");
+	set(line, 6, text);
 }
 
 static void print_table(const struct results *results)
 {
 	static const char *const columns[] = {
-		"WHAT", "MEDIAN", "95 % INTERVAL", "GOAL", "THAT IS", "RESULT",
+		"WHAT", "MEDIAN", "UNIT", "95 % INTERVAL", "GOAL", "THAT IS", "RESULT",
 	};
 	struct libscols_table *table = need(scols_new_table());
-	unsigned int count[4] = {};
+	unsigned int count[MISSED + 1] = {};
 	size_t i;
 
 	scols_table_set_column_separator(table, "  ");
 	for (i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		need(scols_table_new_column(table, columns[i], 0,
-					    i == 1 || i == 4 ?
+					    i == 1 || i == 5 ?
 					    SCOLS_FL_RIGHT : 0));
 	for (i = 0; i < results->nr; i++) {
 		const struct result *result = &results->all[i];
@@ -94,8 +98,8 @@ static void print_table(const struct results *results)
 	}
 	scols_print_table(table);
 	scols_unref_table(table);
-	printf("\ngoals: %u met, %u missed, %u not measured\n", count[MET],
-	       count[MISSED], count[NOT_MEASURED]);
+	printf("\ngoals: %u met, %u missed, %u not measured; ?: the goal is within the interval\n",
+	       count[MET], count[MISSED], count[NOT_MEASURED]);
 }
 
 static struct json_object *number(double value)
@@ -124,6 +128,7 @@ static struct json_object *result_json(const struct result *result)
 	put(object, "value", number(result->measured ? estimate->value : NAN));
 	put(object, "low", number(result->measured ? estimate->low : NAN));
 	put(object, "high", number(result->measured ? estimate->high : NAN));
+	put(object, "unit", need(json_object_new_string(result->unit)));
 	put(object, "samples", json_object_new_int64(estimate->nr));
 	if (!result->relation)
 		return object;
@@ -133,6 +138,7 @@ static struct json_object *result_json(const struct result *result)
 	put(object, "limit", number(result->limit));
 	put(object, "met", result->outcome == NOT_MEASURED ? NULL :
 			   json_object_new_boolean(result->outcome == MET));
+	put(object, "close", json_object_new_boolean(result->close));
 	return object;
 }
 

@@ -3,6 +3,7 @@
  * Which results there are to be, how each follows from samples, and the goals.
  */
 #include <err.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,33 @@
 const char *const peers[NR_PEERS] = {
 	"kapf", "mutex", "sysv", "socket", "shm", "reference",
 };
+
+/* The first pattern that fits a key tells what its value counts. */
+static const struct {
+	const char *pattern;
+	const char *unit;
+} units[] = {
+	{ "*_ns", "ns" },
+	{ "*_ms", "ms" },
+	{ "*_over_*", "ratio" },
+	{ "insn.*", "instructions" },
+	{ "bytes.*", "bytes" },
+	{ "wall.peer.*", "times kapf" },
+	{ "wall.exempt_scaling_*", "ratio" },
+	{ "wall.*", "ns" },
+	{ "*.jain", "of 1" },
+	{ "*.seats_return_after_kill", "1: yes" },
+	{ "*", "" },
+};
+
+static const char *unit_of(const char *key)
+{
+	size_t i = 0;
+
+	while (fnmatch(units[i].pattern, key, 0))
+		i++;
+	return units[i].unit;
+}
 
 typedef bool estimate_fn(const struct series *a, const struct series *b,
 			 struct estimate *estimate);
@@ -134,18 +162,12 @@ static struct result *add(struct results *results, const char *key)
 	return result;
 }
 
-/**
- * peer_cost_key() - key of what a request costs with a peer
- * @key: out
- * @size: of it
- * @samples: of everything
- * @peer: which
- * @workload: that it is given
- *
- * Return: whether that was measured; with two processes, where the peer can.
+/*
+ * Key of what a request costs with a peer; with two processes, where the peer can.
+ * Return: whether that was measured.
  */
-bool peer_cost_key(char *key, size_t size, const struct samples *samples,
-		   const char *peer, const char *workload)
+static bool peer_cost_key(char *key, size_t size, const struct samples *samples,
+			  const char *peer, const char *workload)
 {
 	int processes;
 
@@ -250,6 +272,14 @@ static void set_least(struct results *results)
 		 "the interval of the least of the others");
 }
 
+/* Is the limit within the interval? */
+static bool is_close(const struct result *result)
+{
+	return result->measured && result->relation &&
+	       result->estimate.low < result->limit &&
+	       result->limit < result->estimate.high;
+}
+
 static enum outcome judge(const struct result *result)
 {
 	double value = result->estimate.value;
@@ -263,6 +293,26 @@ static enum outcome judge(const struct result *result)
 	if (result->relation == AT_MOST)
 		return value <= result->limit ? MET : MISSED;
 	return value >= result->limit ? MET : MISSED;
+}
+
+/* What one process alone can use has nobody to return seats to. */
+static void set_no_case(struct results *results)
+{
+	char key[KEY_BYTES];
+	size_t i;
+
+	for (i = 0; i < NR_PEERS; i++) {
+		struct result *seats;
+
+		snprintf(key, sizeof(key), "fairness.%s.jain", peers[i]);
+		if (!find(results, key)->measured)
+			continue;
+		snprintf(key, sizeof(key),
+			 "fairness.%s.seats_return_after_kill", peers[i]);
+		seats = find(results, key);
+		if (!seats->measured)
+			seats->outcome = NO_CASE;
+	}
 }
 
 /* Whatever else there is: it goes into no table. */
@@ -309,6 +359,10 @@ void results_find(struct results *results, const struct samples *samples)
 			set_limit(results, &rules[i],
 				  find(results, rules[i].key));
 	set_least(results);
-	for (i = 0; i < results->nr; i++)
+	for (i = 0; i < results->nr; i++) {
+		results->all[i].unit = unit_of(results->all[i].key);
 		results->all[i].outcome = judge(&results->all[i]);
+		results->all[i].close = is_close(&results->all[i]);
+	}
+	set_no_case(results);
 }

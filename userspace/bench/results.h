@@ -23,6 +23,7 @@ enum relation {
 enum outcome {
 	NOT_MEASURED,	/* or that what the goal depends on was not */
 	NO_JUDGEMENT,	/* there is no goal */
+	NO_CASE,	/* there is nothing that could be measured */
 	MET,
 	MISSED,
 };
@@ -30,6 +31,7 @@ enum outcome {
 /**
  * struct result - of one key
  * @key: what was measured
+ * @unit: in which; a word or two for the table
  * @estimate: of it, where @measured
  * @measured: there are samples
  * @raw: for plots and for bench.json, too much for the table
@@ -37,9 +39,11 @@ enum outcome {
  * @limit: NAN: what it depends on was not measured
  * @text: the limit in words
  * @outcome: was the goal met?
+ * @close: the interval has the limit in it, so that the outcome may be chance
  */
 struct result {
 	char key[KEY_BYTES];
+	const char *unit;
 	struct estimate estimate;
 	bool measured;
 	bool raw;
@@ -47,6 +51,7 @@ struct result {
 	double limit;
 	char text[64];
 	enum outcome outcome;
+	bool close;
 };
 
 /**
@@ -62,7 +67,5 @@ struct results {
 };
 
 void results_find(struct results *results, const struct samples *samples);
-bool peer_cost_key(char *key, size_t size, const struct samples *samples,
-		   const char *peer, const char *workload);
 
 #endif /* KAPF_BENCH_RESULTS_H */

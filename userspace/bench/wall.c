@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 
 #include "bench.h"
+#include "count.h"
 #include "handoff.h"
 #include "loads.h"
 #include "peers/program.h"
@@ -67,7 +68,7 @@ static const char usage[] =
 "Measures kapf and what one would use without it, one beside the other: an\n"
 "engine like kapf's in the process (mutex), in shared memory (shm) and in a daemon\n"
 "(socket); semaphores (sysv); the queues of an API server (reference).  kapf has to\n"
-"be loaded, and is configured anew.\n"
+"be loaded, and is configured anew, and stays so.\n"
 "\n"
 "  uncontended   one flow, and always a free seat: what asking costs\n"
 "  saturated     64 flows, 12 workers of each process for 4 seats\n"
@@ -86,8 +87,8 @@ static const char usage[] =
 
 static void die(const char *what, const char *name)
 {
-	fprintf(stderr, "kapf-bench-wall: %s%s; --help lists them\n", what,
-		name);
+	fprintf(stderr, "kapf-bench-wall: %s%s; --help lists what there is\n",
+		what, name);
 	exit(2);
 }
 
@@ -130,6 +131,12 @@ static double parse_number(const char *text)
 	return value;
 }
 
+static void set_count(unsigned long *count, const char *text)
+{
+	if (!parse_count(text, count))
+		die("no whole number from 1 to a million: ", text);
+}
+
 static void parse(struct plan *plan, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -153,13 +160,13 @@ static void parse(struct plan *plan, int argc, char **argv)
 			add_work(plan, optarg);
 			break;
 		case 'r':
-			plan->repeats = parse_number(optarg);
+			set_count(&plan->repeats, optarg);
 			break;
 		case 's':
 			plan->seconds = parse_number(optarg);
 			break;
 		case 'e':
-			plan->seed = parse_number(optarg);
+			set_count(&plan->seed, optarg);
 			break;
 		case 'h':
 			plan->host = true;
@@ -168,10 +175,27 @@ static void parse(struct plan *plan, int argc, char **argv)
 			fputs(usage, stdout);
 			exit(0);
 		default:
+			fputs("kapf-bench-wall: --help lists what there is\n",
+			      stderr);
 			exit(2);
 		}
 	if (optind < argc)
 		die("no such argument: ", argv[optind]);
+}
+
+static bool has_kapf(const struct plan *plan)
+{
+	const struct peer *const *peer;
+
+	for (peer = plan->peers; *peer; peer++)
+		if (*peer == &peer_kapf)
+			return true;
+	return false;
+}
+
+static bool is_of_kapf(const char *work)
+{
+	return !strcmp(work, "handoff") || !strcmp(work, "scaling");
 }
 
 static void set_defaults(struct plan *plan)
@@ -186,8 +210,12 @@ static void set_defaults(struct plan *plan)
 		for (load = workloads; load->name; load++)
 			add_work(plan, load->name);
 		for (i = 0; extras[i]; i++)
-			add_work(plan, extras[i]);
+			if (has_kapf(plan) || !is_of_kapf(extras[i]))
+				add_work(plan, extras[i]);
 	}
+	for (i = 0; plan->works[i]; i++)
+		if (is_of_kapf(plan->works[i]) && !has_kapf(plan))
+			die("only of kapf: ", plan->works[i]);
 	if (!plan->repeats)
 		plan->repeats = 10;
 	if (!plan->seconds)
@@ -315,32 +343,19 @@ static void run_scaling(double seconds, uint64_t seed)
 	printf("wall.exempt_scaling_2cpu %.3f\n", one / two);
 }
 
-static bool has_kapf(const struct plan *plan)
-{
-	const struct peer *const *peer;
-
-	for (peer = plan->peers; *peer; peer++)
-		if (*peer == &peer_kapf)
-			return true;
-	return false;
-}
-
 static void run_repeat(const struct plan *plan, unsigned long repeat)
 {
 	const char *const *work;
 
 	for (work = plan->works; *work; work++) {
-		bool is_handoff = !strcmp(*work, "handoff");
-		bool is_scaling = !strcmp(*work, "scaling");
-
 		/* It has an answer, not a figure. */
 		if (!strcmp(*work, "kill") && repeat)
 			continue;
-		if (!is_handoff && !is_scaling)
+		if (!is_of_kapf(*work))
 			run_work(plan, *work, plan->seed + repeat);
-		else if (has_kapf(plan) && is_handoff)
+		else if (!strcmp(*work, "handoff"))
 			run_handoff();
-		else if (has_kapf(plan))
+		else
 			run_scaling(plan->seconds, plan->seed + repeat);
 		fflush(stdout);
 	}

@@ -7,10 +7,12 @@
  * Exempt requests are counted, by worker, and ask nobody.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ipc.h>
 #include <sys/sem.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../bench.h"
 #include "peer.h"
@@ -31,6 +33,18 @@ struct sysv {
 	struct sysv_worker workers[];
 };
 
+/* A set outlives all who use it: who is interrupted has to remove it. */
+static int set_id;
+static pid_t set_owner;
+
+static void sysv_interrupted(int sig)
+{
+	if (getpid() == set_owner)
+		semctl(set_id, 0, IPC_RMID);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
 static void *sysv_open(const struct peer_limits *limits)
 {
 	struct sysv *sysv = bench_lines(sizeof(*sysv) + limits->workers *
@@ -42,6 +56,10 @@ static void *sysv_open(const struct peer_limits *limits)
 	sysv->id = semget(IPC_PRIVATE, limits->load->levels, 0600);
 	if (sysv->id < 0)
 		bench_fail("semget");
+	set_id = sysv->id;
+	set_owner = getpid();
+	signal(SIGINT, sysv_interrupted);
+	signal(SIGTERM, sysv_interrupted);
 	for (i = 0; i < limits->load->levels; i++)
 		if (semctl(sysv->id, i, SETVAL, limits->load->seats) < 0)
 			bench_fail("semctl");
@@ -89,6 +107,8 @@ static void sysv_close(void *handle)
 {
 	struct sysv *sysv = handle;
 
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	semctl(sysv->id, 0, IPC_RMID);
 	free(sysv);
 }

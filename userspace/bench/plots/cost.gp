@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 load "common.gp"
-set title "What a request costs: admission and finish, by what grants the seats"
+set title "What a request costs: admission and finish, by what grants the seats; one process"
 set style data histograms
 set style histogram clustered gap 2
 set style fill solid 0.8 border -1
