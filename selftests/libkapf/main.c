@@ -62,6 +62,7 @@ int main(void)
 	test_noise();
 	test_trees();
 	test_local();
+	test_gates();
 	test_memory();
 	printf("1..%u\n", nr_tests);
 	return nr_failed != 0;

@@ -51,6 +51,7 @@ void test_writing(void);
 void test_noise(void);
 void test_trees(void);
 void test_local(void);
+void test_gates(void);
 void test_memory(void);
 
 #endif /* LIBKAPF_TEST_H */

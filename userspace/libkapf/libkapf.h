@@ -462,6 +462,168 @@ int kapf_cancel(struct kapf_session *session, const struct kapf_ticket *ticket);
  */
 int kapf_finish(struct kapf_session *session, const struct kapf_ticket *ticket);
 
+/*
+ * ---------------------------------------------------------------------------
+ * Gates: sessions that may end
+ */
+
+/**
+ * enum kapf_fallback - what becomes of requests while there is no session
+ * @KAPF_FALLBACK_LOCAL: this process admits them itself, as the kernel does, by
+ *	the last configuration that was known, else by the defaults; it has all
+ *	seats for itself
+ * @KAPF_FALLBACK_OPEN: they execute, without being classified: UIDs are zero
+ * @KAPF_FALLBACK_CLOSED: they do not
+ */
+enum kapf_fallback {
+	KAPF_FALLBACK_LOCAL,
+	KAPF_FALLBACK_OPEN,
+	KAPF_FALLBACK_CLOSED,
+};
+
+struct kapf_gate;
+
+/**
+ * typedef kapf_gate_changed_fn - a gate has fallen back, or has a session again
+ * @gate: the gate
+ * @why: it has fallen back; NULL: it has a session again
+ * @user: as in struct kapf_gate_options
+ *
+ * Called once each time, by kapf_gate_open(), kapf_gate_submit() or
+ * kapf_gate_pump(), in the order in which it happens.  It must not call functions
+ * of the gate.
+ */
+typedef void kapf_gate_changed_fn(struct kapf_gate *gate,
+				  const struct kapf_error *why, void *user);
+
+/**
+ * struct kapf_gate_options - how a gate is to be
+ * @server: who opens its sessions; the strings have to outlive the gate
+ * @fallback: what it does without one
+ * @changed: whom to tell when that changes; may be NULL
+ * @user: likewise
+ */
+struct kapf_gate_options {
+	struct kapf_server server;
+	enum kapf_fallback fallback;
+	kapf_gate_changed_fn *changed;
+	void *user;
+};
+
+/**
+ * struct kapf_gate_ticket - what became of an admission by a gate
+ * @ticket: as of a session, but for its slot
+ * @request: the gate's
+ */
+struct kapf_gate_ticket {
+	struct kapf_ticket ticket;
+	void *request;
+};
+
+/**
+ * typedef kapf_gate_decided_fn - a request that waited has been decided on
+ * @gate: that it was submitted to
+ * @ticket: what became of it; with KAPF_EXECUTE to be finished
+ * @user: as given to kapf_gate_submit()
+ *
+ * As kapf_decided_fn.  KAPF_RECLASSIFY also when the session has ended in whose
+ * queue it was: submit it again, and it goes where requests go now.
+ */
+typedef void kapf_gate_decided_fn(struct kapf_gate *gate,
+				  const struct kapf_gate_ticket *ticket,
+				  void *user);
+
+/**
+ * kapf_gate_open() - open a session, or fall back
+ * @gate: out
+ * @options: how it is to be
+ * @err: says why it failed; may be NULL
+ *
+ * A gate is used as a session is, by any number of threads, one of which has to
+ * call kapf_gate_pump() whenever kapf_gate_fd() is readable.  It goes on when there
+ * is no module, or another one, when memory is too short there, and when the
+ * session is evicted.  Then it tries to open a session again: after 1 s, and
+ * after twice the time each time that fails, but 30 s at most.
+ *
+ * A request ends where it began: one that executes is finished there, and one that
+ * waits is decided on there, unless that is a session which has ended.
+ *
+ * Return: 0, also if it has fallen back; -EINVAL: the name of the server or of its
+ * tenant is none, or it wants too many slots; -ENOMEM; an errno of
+ * epoll_create1(2) or timerfd_create(2).
+ */
+int kapf_gate_open(struct kapf_gate **gate,
+		   const struct kapf_gate_options *options,
+		   struct kapf_error *err);
+
+/**
+ * kapf_gate_close() - close a gate and its session, and free it
+ * @gate: may be NULL; no other thread may be using it.  Nobody is told of requests
+ *	that wait, and those that execute are not to be finished any more
+ */
+void kapf_gate_close(struct kapf_gate *gate);
+
+/**
+ * kapf_gate_submit() - classify a request, and be told of the decision
+ * @gate: of this process
+ * @digest: as kapf_submit(), as of the following
+ * @work: likewise
+ * @max_wait: likewise
+ * @decided: likewise, but by kapf_gate_pump()
+ * @user: likewise
+ * @ticket: out; with KAPF_QUEUED for kapf_gate_cancel()
+ *
+ * Return: as kapf_submit(), but of its errors only -EINVAL, -EBUSY, -EAGAIN and
+ * -ENOMEM; and -ESHUTDOWN: there is no session and the gate is
+ * KAPF_FALLBACK_CLOSED, or memory is too short for KAPF_FALLBACK_LOCAL.
+ */
+int kapf_gate_submit(struct kapf_gate *gate, const struct kapf_digest *digest,
+		     const struct kapf_work *work, uint64_t max_wait,
+		     kapf_gate_decided_fn *decided, void *user,
+		     struct kapf_gate_ticket *ticket);
+
+/**
+ * kapf_gate_fd() - what to poll
+ * @gate: of this process
+ *
+ * Return: a file descriptor, readable (EPOLLIN) when kapf_gate_pump() has
+ * something to do.  It stays the gate's, and the same.
+ */
+int kapf_gate_fd(const struct kapf_gate *gate);
+
+/**
+ * kapf_gate_pump() - tell of all decisions that have been made
+ * @gate: of this process
+ *
+ * Also tries to have a session again, when that is due.  Opening one reads the
+ * configuration; apart from that it does not wait.
+ *
+ * Return: how many it has told of.
+ */
+int kapf_gate_pump(struct kapf_gate *gate);
+
+/**
+ * kapf_gate_cancel() - a request is not to be served after all
+ * @gate: of this process
+ * @ticket: from kapf_gate_submit(), with KAPF_QUEUED
+ *
+ * As kapf_cancel().
+ *
+ * Return: 0 or -EALREADY.
+ */
+int kapf_gate_cancel(struct kapf_gate *gate,
+		     const struct kapf_gate_ticket *ticket);
+
+/**
+ * kapf_gate_finish() - a request has been served
+ * @gate: of this process
+ * @ticket: of an admission with KAPF_EXECUTE; finish it once
+ *
+ * Return: ms for which its seats linger, or 0.
+ */
+int kapf_gate_finish(struct kapf_gate *gate,
+		     const struct kapf_gate_ticket *ticket);
+
 #ifdef __cplusplus
 }
 #endif
