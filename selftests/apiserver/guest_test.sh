@@ -136,6 +136,23 @@ run curl -sS -o /dev/null -o /dev/null -w '%{num_connects} ' "$at/livez" \
 	"$at/livez"
 passes "two requests on one connection" [ "$(cat "$tmp/out")" = "1 0 " ]
 
+# The flow control API
+v1=$at/apis/flowcontrol.apiserver.k8s.io/v1
+ask "$v1"
+answers "which resources there are" 200
+says "are flow control's" out '"name":"flowschemas"'
+ask "$v1/flowschemas"
+answers "the FlowSchemas" 200
+says "have that of alice among them" out '"name":"busy"'
+ask "$v1/prioritylevelconfigurations/busy"
+answers "a level" 200
+says "has the UID that the kernel gave it" out \
+	"\"uid\":\"$(uid_of busy prioritylevels)\""
+ask "$v1/flowschemas/none"
+answers "a schema that is not there" 404
+ask -X DELETE "$v1/flowschemas/busy"
+answers "what cannot be done" 405
+
 # Broken and oversized
 ask -H "$alice" "$pods?timeout=soon"
 answers "a timeout that is none" 400

@@ -40,6 +40,7 @@ int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("TAP version 13\n");
+	test_flowcontrol();
 	test_replies();
 	test_statuses();
 	test_durations();

@@ -12,6 +12,7 @@ void ok(bool passed, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void same(const char *what, const char *found, const char *wanted);
 
+void test_flowcontrol(void);
 void test_replies(void);
 void test_statuses(void);
 void test_durations(void);

@@ -5,6 +5,8 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "flowcontrol.h"
+#include "libkapf_config.h"
 #include "server.h"
 #include "status.h"
 
@@ -92,6 +94,13 @@ static void answer_page(const struct server *server, const struct call *call,
 	reply_header(reply, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 }
 
+/* By the session, which reads what it is admitted by. */
+static int read_config(void *data, struct kapf_configuration **config,
+		       struct kapf_error *err)
+{
+	return kapf_config_read(config, kapf_session_fd(data), err);
+}
+
 /**
  * answer() - answer a request that has been admitted
  * @server: that is asked
@@ -101,6 +110,9 @@ static void answer_page(const struct server *server, const struct call *call,
 void answer(const struct server *server, const struct call *call,
 	    struct reply *reply)
 {
+	const struct flowcontrol flowcontrol = {
+		.read = read_config, .data = server->session,
+	};
 	static const struct status not_found = {
 		.code = MHD_HTTP_NOT_FOUND,
 	};
@@ -111,6 +123,9 @@ void answer(const struct server *server, const struct call *call,
 			answer_page(server, call, reply, i);
 			return;
 		}
+	if (discovery_answer(call, reply) ||
+	    flowcontrol_answer(&flowcontrol, call, reply))
+		return;
 	status_reply(reply, &not_found,
 		     "the server could not find the requested resource");
 }
