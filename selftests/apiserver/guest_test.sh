@@ -180,7 +180,7 @@ answers "all that does not matter to others" 200
 
 # Seats are another server's
 passes "a level is full" fill 6
-background waits "$pods?who=waiter"
+background waits "$pods?who=waiter&timeout=200s"
 passes "a request waits" await waiting 1
 ask "$at/livez"
 answers "others do not" 200
@@ -212,6 +212,35 @@ classified "what is refused" busy busy
 ask -H "$alice" -d "{}" "$pods"
 answers "so is one with a body" 429
 release
+
+# Many who wait, and one who is slow
+memory() {
+	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"
+}
+
+crowd=2000
+sed "s/queueLengthLimit: 2/queueLengthLimit: $crowd/" "$tmp/manifest" >"$tmp/in"
+kapfctl apply -f - <"$tmp/in" >/dev/null
+fill 6
+before=$(memory)
+start crowd crowd 8080 "$crowd" "GET /api/v1/namespaces/ns/pods?timeout=200s HTTP/1.1
+Host: a
+$alice
+
+"
+exec 4>"$tmp/crowd.in"
+passes "a crowd waits" await waiting "$crowd"
+after=$(memory)
+echo "# $crowd clients that wait take $((after - before)) KB"
+passes "each takes less than 20 KB" \
+	[ "$(((after - before) * 1024 / crowd))" -lt 20480 ]
+passes "and no thread" grep -q '^Threads:[^0-9]*1$' "/proc/$server/status"
+ask "$at/livez"
+answers "others are served meanwhile" 200
+exec 4>&-
+passes "they all leave" await waiting 0
+release
+kapfctl apply -f "$tmp/manifest" >/dev/null
 
 # Its death
 fill 5
