@@ -75,13 +75,32 @@ static bool set_max_wait(struct request *request)
 	return true;
 }
 
+/* As the headers say. */
+static unsigned long long body_length(const struct request *request)
+{
+	const char *length = header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return length ? strtoull(length, NULL, 10) : 0;
+}
+
+/*
+ * Return: whether what is too large is to be answered before it has come, which
+ * ends the connection: who is still sending then may not see the answer, but a
+ * client that has asked whether it shall send is not.
+ */
+static bool is_answered_early(const struct request *request)
+{
+	return request->reply.status == MHD_HTTP_CONTENT_TOO_LARGE &&
+	       (header_of(request, MHD_HTTP_HEADER_EXPECT) ||
+		body_length(request) > MAX_DISCARDED_BYTES);
+}
+
 /* Return: whether it is worth being admitted; else it has been answered. */
 static bool understand(struct request *request)
 {
-	const char *length = header_of(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	struct kapf_error err;
 
-	if (length && strtoull(length, NULL, 10) > MAX_BODY_BYTES) {
+	if (body_length(request) > MAX_BODY_BYTES) {
 		fail(request, MHD_HTTP_CONTENT_TOO_LARGE,
 		     "Request entity too large: limit is 3145728");
 		return false;
@@ -158,12 +177,9 @@ static enum MHD_Result begin(struct request *request, const char *method)
 {
 	request->method = method;
 	request->state = REQUEST_READING;
-	if (!understand(request)) {
-		/* It would not be read to its end. */
-		if (request->reply.status == MHD_HTTP_CONTENT_TOO_LARGE)
-			return send_reply(request);
-		return MHD_YES;
-	}
+	if (!understand(request))
+		return is_answered_early(request) ? send_reply(request) :
+						    MHD_YES;
 	estimate(request);
 	if (kapf_http_request_is_long_running(request->http)) {
 		request->is_long_running = true;
