@@ -169,6 +169,8 @@ answers "headers that are too long" 431
 head -c 4000000 /dev/zero >"$tmp/large"
 ask -T "$tmp/large" -H "Expect:" "$pods/large"
 answers "a body that is too long" 413
+ask -T "$tmp/large" -H "Expect: 100-continue" "$pods/large"
+answers "the same where the client asks before it sends it" 413
 cp "$tmp/large" "$tmp/in"
 ask -T - "$pods/chunked"
 answers "and one that does not say how long it is" 413
@@ -177,6 +179,16 @@ ask -T "$tmp/large" "$pods/large"
 answers "one that is just not too long" 404
 ask "$at/livez"
 answers "all that does not matter to others" 200
+
+# One who sends a header every other second, and never the last
+dripping=$(cut -d. -f1 /proc/uptime)
+{
+	printf 'GET /livez HTTP/1.1\r\nHost: a\r\n'
+	while printf 'X-More: a\r\n'; do
+		sleep 2
+	done
+} 3>&- 4>&- | nc 127.0.0.1 8080 >/dev/null 3>&- 4>&- &
+slow=$!
 
 # Seats are another server's
 passes "a level is full" fill 6
@@ -213,7 +225,7 @@ ask -H "$alice" -d "{}" "$pods"
 answers "so is one with a body" 429
 release
 
-# Many who wait, and one who is slow
+# Many who wait
 memory() {
 	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"
 }
@@ -241,6 +253,14 @@ exec 4>&-
 passes "they all leave" await waiting 0
 release
 kapfctl apply -f "$tmp/manifest" >/dev/null
+
+while [ -d "/proc/$slow" ] &&
+	[ "$(cut -d. -f1 /proc/uptime)" -lt $((dripping + 60)) ]; do
+	sleep 1
+done
+passes "a client that takes for ever is sent away" [ ! -d "/proc/$slow" ]
+ask "$at/livez"
+answers "the others are not" 200
 
 # Its death
 fill 5
