@@ -94,11 +94,24 @@ static void answer_page(const struct server *server, const struct call *call,
 	reply_header(reply, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 }
 
-/* By the session, which reads what it is admitted by. */
+/*
+ * In a session of its own: the kernel takes what it has handed over to one as known
+ * there, but those that admit go by what libkapf has read.
+ */
 static int read_config(void *data, struct kapf_configuration **config,
 		       struct kapf_error *err)
 {
-	return kapf_config_read(config, kapf_session_fd(data), err);
+	struct kapf_server reader = *(const struct kapf_server *)data;
+	struct kapf_session *session;
+	int ret;
+
+	reader.slots = 1;
+	ret = kapf_session_open(&session, &reader, err);
+	if (ret < 0)
+		return ret;
+	ret = kapf_config_read(config, kapf_session_fd(session), err);
+	kapf_session_close(session);
+	return ret;
 }
 
 /**
@@ -111,7 +124,7 @@ void answer(const struct server *server, const struct call *call,
 	    struct reply *reply)
 {
 	const struct flowcontrol flowcontrol = {
-		.read = read_config, .data = server->session,
+		.read = read_config, .data = (void *)&server->kapf,
 	};
 	static const struct status not_found = {
 		.code = MHD_HTTP_NOT_FOUND,
