@@ -224,19 +224,33 @@ TEST_F(ratio, another_limit)
  */
 TEST_F(ratio, ratios_of_an_exempt_level)
 {
-	__u32 level = level_stats(self->control, "exempt").id;
+	/* 15 seats in all: a tenth, rounded, is 2. */
+	static const struct {
+		__u32 kind;
+		__u64 bound;
+		__u64 value;
+	} ratios[] = {
+		{ KAPF_HISTOGRAM_SEATS, NO_BOUND, 1500 },
+		{ KAPF_HISTOGRAM_EXECUTING, 500, 500 },
+		{ KAPF_HISTOGRAM_DEMAND, 1700, 1500 },
+	};
 	struct kapf_op op = request(0, schema_id(self->control, "exempt"));
-	struct kapf_histogram_info before, after;
+	struct kapf_histogram_info before[3], after[3];
+	__u32 i;
 
+	self->level = level_stats(self->control, "exempt").id;
 	op.initial_seats = 3;
-	before = histogram_of(self->control, KAPF_HISTOGRAM_SEATS, level, 0);
+	for (i = 0; i < 3; i++)
+		before[i] = ratio_of(self, ratios[i].kind);
 	ASSERT_EQ(KAPF_EXECUTE, KAPF_VERDICT(admit_op(self->fd, op)));
 	sleep_ms(500);
-	after = histogram_of(self->control, KAPF_HISTOGRAM_SEATS, level, 0);
-	EXPECT_LE(500 * MS, total(&after) - total(&before));
-	/* 15 seats in all: a tenth, rounded, is 2. */
-	EXPECT_LE(200 * MS * 3 / 2, after.sum - before.sum);
-	EXPECT_LE(200 * MS, gained(&before, &after, NO_BOUND));
+	for (i = 0; i < 3; i++) {
+		after[i] = ratio_of(self, ratios[i].kind);
+		EXPECT_LE(500 * MS, total(&after[i]) - total(&before[i]));
+		check_ratio(_metadata, &before[i], &after[i], ratios[i].bound,
+			    ratios[i].value, 200 * MS,
+			    total(&after[i]) - total(&before[i]));
+	}
 	EXPECT_EQ(0, finish(self->fd, 0));
 }
 
